@@ -39,9 +39,10 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     for warning in summaries.iter().flat_map(unfinished) {
         output::note(&format!("warning: {warning}"));
     }
-    let document = seeds_document(&summaries.iter().collect::<Vec<_>>(), jobs.len());
-    if let Some(out) = args.out.as_deref().filter(|_| args.seeds.is_some()) {
-        let text = serde_json::to_string_pretty(&document).expect("a document has a JSON form");
+    let document =
+        args.seeds.as_ref().map(|_| seeds_document(&summaries.iter().collect::<Vec<_>>(), jobs.len()));
+    if let (Some(out), Some(document)) = (&args.out, &document) {
+        let text = serde_json::to_string_pretty(document).expect("a document has a JSON form");
         write(&out.join("summary.json"), &(text + "\n"))?;
     }
     // What is written stands before anything is printed: standard output may fail.
@@ -51,12 +52,12 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if let Some(folder) = folder {
         folder.finish();
     }
-    match (summaries.as_slice(), args.json) {
-        (_, true) if args.seeds.is_some() => output::json(&document),
-        (_, false) if args.seeds.is_some() => output::text(&seeds_table(&summaries, &document["summary"])),
-        ([summary, ..], true) => output::json(summary),
-        ([summary, ..], false) => output::text(&table(summary)),
-        ([], _) => {}
+    match (&document, summaries.as_slice(), args.json) {
+        (Some(document), _, true) => output::json(document),
+        (Some(document), _, false) => output::text(&seeds_table(&summaries, &document["summary"])),
+        (None, [summary, ..], true) => output::json(summary),
+        (None, [summary, ..], false) => output::text(&table(summary)),
+        (None, [], _) => {}
     }
     let partial = summaries.len() < jobs.len() || summaries.iter().any(|summary| summary.partial);
     if interrupted() && partial { Err(Failure::Interrupted) } else { Ok(()) }

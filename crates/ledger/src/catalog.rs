@@ -2,8 +2,11 @@
 
 use crate::error::FigureError;
 use crate::figure::Figure;
-use farspan_scenario::catalog::{Item, catalog};
+use farspan_scenario::catalog::{Item, KINDS, catalog};
 use farspan_scenario::unknown_name;
+
+/// The kind of list that has the figures.
+const FIGURES: &str = "figures";
 
 /// The files of an experiment.
 struct Source {
@@ -58,8 +61,11 @@ pub fn select(name: &str) -> Result<Vec<Figure>, SelectionError> {
 /// # Errors
 /// If there is no such kind: the message names the nearest.
 pub fn items(kind: &str) -> Result<Vec<Item>, String> {
-    if kind != "figures" {
-        return catalog(kind);
+    if let Some(items) = catalog(kind) {
+        return Ok(items);
+    }
+    if kind != FIGURES {
+        return Err(unknown_name("kind of list", kind, &[KINDS, &[FIGURES]].concat(), &[]));
     }
     let item = |figure: Figure| Item {
         name: figure.name,
@@ -114,6 +120,18 @@ mod tests {
                 "uno/steady"
             ]
         );
+    }
+
+    #[test]
+    fn every_kind_has_a_list_and_an_unknown_one_names_the_nearest() {
+        for kind in [KINDS, &[FIGURES]].concat() {
+            assert!(!items(kind).unwrap().is_empty(), "{kind}");
+        }
+        assert_eq!(catalog(FIGURES), None, "scenarios name no figures");
+        for (wrong, nearest) in [("figure", "figures"), ("scheme", "schemes")] {
+            let error = items(wrong).unwrap_err();
+            assert!(error.contains(&format!("did you mean {nearest:?}?")), "{error}");
+        }
     }
 
     #[test]

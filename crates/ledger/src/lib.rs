@@ -2,7 +2,8 @@
 //!
 //! A folder `experiments/PAPER/FIGURE/` is a figure: `claims.toml` ([`Figure::parse`]) and `why.md`. Its runs are cases x
 //! arms x seeds ([`Figure::plan`]), and [`Figure::evaluate`] makes a [`Record`] of their documents: a verdict a claim, a row
-//! an arm; [`Figure::complete`] adds to them what is computed from samples and flows. [`Ledger`] keeps the records, [`pages`](pages()) makes the pages of the book from them.
+//! an arm; [`Figure::complete`] adds to them what is computed from samples and flows. [`Ledger`] keeps the records,
+//! [`pages`](pages()) makes the pages of the book from them.
 //!
 //! ```
 //! use farspan_ledger::{Rule, Interval, Verdict};

@@ -27,6 +27,10 @@ impl Bootstrap {
     /// The bootstrap for `n` values.
     #[must_use]
     pub fn new(n: usize) -> Self {
+        if n == 1 {
+            // Each resample is the value itself.
+            return Self { n, middles: vec![((0, 0), RESAMPLES as u64)] };
+        }
         let mut random = Random::new(0, Purpose::Bootstrap, n as u64);
         let mut counts = vec![0_usize; n];
         let mut resample = || {

@@ -1,7 +1,9 @@
 //! Ranges outside which sums of times overflow, packet records are too narrow, or memory runs out.
 
 use crate::error::{Problem, ValueError};
-use crate::model::{ScenarioText, TopologyText, TransportText};
+use crate::model::{
+    Backbone, Between, Borders, FatTree, LeafSpine, Scenario, Shape, Sides, Topology, Traffic, Transport, Wan,
+};
 use crate::value::{Jitter, TriggerDelay};
 use farspan_units::{Bytes, Duration, Rate};
 use std::fmt::Display;
@@ -28,13 +30,13 @@ const MOST_PODS: u32 = 1024;
 /// Of a tier: the leaves and spines of a site, the routers of a backbone.
 pub(crate) const MOST_SWITCHES: u32 = 4096;
 
+/// Checks a value against its range, both ends included.
 pub(crate) fn within<T: Copy + PartialOrd + Display>(
     path: &str,
-    value: Option<T>,
+    value: T,
     least: T,
     most: T,
 ) -> Result<(), ValueError> {
-    let Some(value) = value else { return Ok(()) };
     if value >= least && value <= most {
         return Ok(());
     }
@@ -42,73 +44,137 @@ pub(crate) fn within<T: Copy + PartialOrd + Display>(
     Err(ValueError::new(path, Problem::OutOfRange { value, least, most }))
 }
 
-/// Checks a scenario, every default spelled out, against the ranges that the simulator needs.
-pub(crate) fn check(scenario: &ScenarioText) -> Result<(), ValueError> {
+/// Checks each value that is there, of perhaps none, against the range of all.
+pub(crate) fn each_within<T: Copy + PartialOrd + Display>(
+    path: &str,
+    values: impl IntoIterator<Item = T>,
+    least: T,
+    most: T,
+) -> Result<(), ValueError> {
+    values.into_iter().try_for_each(|value| within(path, value, least, most))
+}
+
+/// Checks a scenario against the ranges that the simulator needs.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), ValueError> {
     topology(&scenario.topology)?;
     transport(&scenario.transport)?;
-    let jitters = [("host.jitter", scenario.host.jitter), ("topology.jitter", scenario.topology.jitter)];
-    for (path, jitter) in jitters {
-        if let Some(Jitter::Value(jitter)) = jitter {
-            within(path, Some(jitter), Duration::ZERO, LARGEST_JITTER)?;
+    for (path, jitter) in
+        [("host.jitter", scenario.host.jitter), ("topology.jitter", scenario.topology.jitter)]
+    {
+        if let Jitter::Value(jitter) = jitter {
+            within(path, jitter, Duration::ZERO, LARGEST_JITTER)?;
         }
     }
     for (i, part) in scenario.workload.iter().enumerate() {
-        within(&format!("workload[{i}].compute_time"), part.compute_time, Duration::ZERO, LONGEST_DELAY)?;
-        if let Some(TriggerDelay::Value(delay)) = part.trigger_delay {
-            within(&format!("workload[{i}].trigger_delay"), Some(delay), Duration::ZERO, LONGEST_DELAY)?;
+        if let Traffic::Collective(collective) = &part.traffic {
+            let path = format!("workload[{i}].compute_time");
+            within(&path, collective.compute_time, Duration::ZERO, LONGEST_DELAY)?;
+        }
+        if let Some(TriggerDelay::Value(delay)) = part.trigger_delay() {
+            within(&format!("workload[{i}].trigger_delay"), delay, Duration::ZERO, LONGEST_DELAY)?;
         }
     }
-    let intervals = [
-        ("probes.rate_interval", scenario.probes.rate_interval),
-        ("probes.queue_interval", scenario.probes.queue_interval),
-    ];
-    for (path, interval) in intervals {
-        within(path, interval.and_then(|interval| interval.get()), SHORTEST_INTERVAL, LONGEST_RUN)?;
+    let probes = &scenario.probes;
+    for (path, interval) in
+        [("probes.rate_interval", probes.rate_interval), ("probes.queue_interval", probes.queue_interval)]
+    {
+        each_within(path, interval.get(), SHORTEST_INTERVAL, LONGEST_RUN)?;
     }
     within("stop.time", scenario.stop.time, Duration::from_ps(1), LONGEST_RUN)
 }
 
-fn topology(topology: &TopologyText) -> Result<(), ValueError> {
-    let wan = topology.wan.clone().unwrap_or_default();
-    let delays = [
-        ("topology.link_delay", topology.link_delay),
-        ("topology.switch_delay", topology.switch_delay),
-        ("topology.bottleneck_delay", topology.bottleneck_delay),
-        ("topology.host_delays", topology.host_delays.iter().flatten().max().copied()),
-        ("topology.wan.rtt", wan.rtt),
-    ];
-    for (path, delay) in delays {
-        within(path, delay, Duration::ZERO, LONGEST_DELAY)?;
+fn topology(topology: &Topology) -> Result<(), ValueError> {
+    delay("link_delay", topology.link_delay)?;
+    delay("switch_delay", topology.switch_delay)?;
+    rate("link_rate", topology.link_rate)?;
+    buffer("buffer", topology.buffer)?;
+    match &topology.shape {
+        Shape::FatTree(site) => fat_tree(site),
+        Shape::DualFatTree { site, borders: of_borders, wan: links } => {
+            fat_tree(site)?;
+            borders(of_borders)?;
+            wan(links)
+        }
+        Shape::LeafSpine(site) => leaf_spine(site),
+        Shape::DualLeafSpine { site, between, wan: links } => {
+            leaf_spine(site)?;
+            match between {
+                Between::Borders(of_borders) => borders(of_borders)?,
+                Between::Backbone(Backbone { routers, links_per_spine }) => {
+                    // First: how many routers there are follows from it.
+                    count("backbone.links_per_spine", *links_per_spine, MOST_LINKS)?;
+                    count("backbone.routers", *routers, MOST_SWITCHES)?;
+                }
+            }
+            wan(links)
+        }
+        Shape::Dumbbell { hosts, bottleneck_rate, sides } => {
+            count("hosts", *hosts, MOST_HOSTS)?;
+            rate("bottleneck_rate", *bottleneck_rate)?;
+            match sides {
+                Sides::OneSite { bottleneck_delay } => delay("bottleneck_delay", *bottleneck_delay),
+                Sides::TwoSites { rtt, buffer: holds } => {
+                    delay("wan.rtt", *rtt)?;
+                    buffer("wan.buffer", *holds)
+                }
+            }
+        }
+        Shape::ParkingLot { bottlenecks: _, hosts, bottleneck_rate, bottleneck_delay } => {
+            count("hosts", *hosts, MOST_HOSTS)?;
+            rate("bottleneck_rate", *bottleneck_rate)?;
+            delay("bottleneck_delay", *bottleneck_delay)
+        }
+        Shape::Star { hosts, host_delays } => {
+            count("hosts", *hosts, MOST_HOSTS)?;
+            host_delays.iter().flatten().max().map_or(Ok(()), |longest| delay("host_delays", *longest))
+        }
+        Shape::FromFile { .. } => Ok(()),
     }
-    let rates = [
-        ("topology.link_rate", topology.link_rate),
-        ("topology.uplink_rate", topology.uplink_rate),
-        ("topology.fabric_rate", topology.fabric_rate),
-        ("topology.bottleneck_rate", topology.bottleneck_rate),
-        ("topology.wan.rate", wan.rate),
-    ];
-    for (path, rate) in rates {
-        within(path, rate, SLOWEST, FASTEST)?;
-    }
-    let one = Bytes::new(1);
-    within("topology.buffer", topology.buffer, one, LARGEST_BUFFER)?;
-    within("topology.core_border_buffer", topology.core_border_buffer, one, LARGEST_BUFFER)?;
-    within("topology.wan.buffer", wan.buffer, one, LARGEST_BUFFER)?;
-    within("topology.hosts", topology.hosts, 1, MOST_HOSTS)?;
-    within("topology.pods", topology.pods, 1, MOST_PODS)?;
-    within("topology.hosts_per_tor", topology.hosts_per_tor, 1, MOST_HOSTS)?;
-    within("topology.leaves", topology.leaves, 1, MOST_SWITCHES)?;
-    within("topology.spines", topology.spines, 1, MOST_SWITCHES)?;
-    let backbone = topology.backbone.clone().unwrap_or_default();
-    // First: how many routers there are follows from it.
-    within("topology.backbone.links_per_spine", backbone.links_per_spine, 1, MOST_LINKS)?;
-    within("topology.backbone.routers", backbone.routers, 1, MOST_SWITCHES)?;
-    within("topology.core_border_links", topology.core_border_links, 1, MOST_LINKS)?;
-    within("topology.wan.links", wan.links, 1, MOST_LINKS)
 }
 
-fn transport(transport: &TransportText) -> Result<(), ValueError> {
-    let (payload, header) = (transport.payload.unwrap_or_default(), transport.header.unwrap_or_default());
-    within("transport.header", Some(header), Bytes::new(1), LARGEST_PACKET)?;
-    within("transport.payload", Some(payload), Bytes::new(1), LARGEST_PACKET.saturating_sub(header))
+fn fat_tree(site: &FatTree) -> Result<(), ValueError> {
+    each_within("topology.fabric_rate", site.fabric_rate, SLOWEST, FASTEST)?;
+    each_within("topology.pods", site.pods, 1, MOST_PODS)?;
+    each_within("topology.hosts_per_tor", site.hosts_per_tor, 1, MOST_HOSTS)
+}
+
+fn leaf_spine(site: &LeafSpine) -> Result<(), ValueError> {
+    rate("uplink_rate", site.uplink_rate)?;
+    count("hosts", site.hosts, MOST_HOSTS)?;
+    count("leaves", site.leaves, MOST_SWITCHES)?;
+    count("spines", site.spines, MOST_SWITCHES)
+}
+
+fn borders(borders: &Borders) -> Result<(), ValueError> {
+    buffer("core_border_buffer", borders.core_border_buffer)?;
+    count("core_border_links", borders.core_border_links, MOST_LINKS)?;
+    count("wan.links", borders.wan_links, MOST_LINKS)
+}
+
+fn wan(wan: &Wan) -> Result<(), ValueError> {
+    delay("wan.rtt", wan.rtt)?;
+    rate("wan.rate", wan.rate)?;
+    buffer("wan.buffer", wan.buffer)
+}
+
+fn delay(key: &str, delay: Duration) -> Result<(), ValueError> {
+    within(&format!("topology.{key}"), delay, Duration::ZERO, LONGEST_DELAY)
+}
+
+fn rate(key: &str, rate: Rate) -> Result<(), ValueError> {
+    within(&format!("topology.{key}"), rate, SLOWEST, FASTEST)
+}
+
+fn buffer(key: &str, buffer: Bytes) -> Result<(), ValueError> {
+    within(&format!("topology.{key}"), buffer, Bytes::new(1), LARGEST_BUFFER)
+}
+
+fn count(key: &str, count: u32, most: u32) -> Result<(), ValueError> {
+    within(&format!("topology.{key}"), count, 1, most)
+}
+
+fn transport(transport: &Transport) -> Result<(), ValueError> {
+    let Transport { payload, header, .. } = transport;
+    within("transport.header", *header, Bytes::new(1), LARGEST_PACKET)?;
+    within("transport.payload", *payload, Bytes::new(1), LARGEST_PACKET.saturating_sub(*header))
 }

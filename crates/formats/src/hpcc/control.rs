@@ -94,8 +94,8 @@ fn hpcc(entries: &Values<'_>, line_rate: Rate) -> Result<Vec<String>, HpccFlaw> 
 }
 
 /// Marks come back on ACKs there, and cut the rate once in an interval: that of CNPs here. The stage of increases is counted
-/// before it is compared here, after it there: one more. Keys that are missing have the simulator's defaults. It has no byte counter:
-/// one that never runs out.
+/// before it is compared here, after it there: one more. Keys that are missing have the simulator's defaults. It has no byte
+/// counter: one that never runs out.
 fn dcqcn(entries: &Values<'_>, line_rate: Rate) -> Result<Vec<String>, HpccFlaw> {
     let mut constants = Vec::new();
     constants.extend(entries.share("EWMA_GAIN")?.map(|gain| format!("gain = {gain}")));

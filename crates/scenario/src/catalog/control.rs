@@ -2,13 +2,19 @@
 
 use super::profile::Profiles;
 use super::scheme;
-use crate::error::{Problem, ValueError};
-use crate::text::reader::{component, read as read_table};
-use crate::value::Part;
+use crate::error::{Problem, ScenarioError, ValueError};
+use crate::model::PortsText;
+use crate::table::join;
+use crate::text::document::Document;
+use crate::text::reader::{component, read as read_table, read_value};
+use crate::text::schema::unknown_key;
+use crate::value::{Part, RtoRule};
 use farspan_transport::congestion::{self, CongestionConfig, Custom, Factory};
-use farspan_transport::{ConfigError, Entry, balance, coding};
+use farspan_transport::{ConfigError, Entry, WindowCheck, balance, coding, recovery};
+use farspan_units::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::any::TypeId;
 use std::sync::{PoisonError, RwLock};
 use toml::{Table, Value};
@@ -99,7 +105,7 @@ pub trait NamedControl: Factory + Default + Serialize + DeserializeOwned + JsonS
 }
 
 /// Why a control cannot be registered.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegisterError {
     /// Scenarios and schemes could not write the name.
@@ -121,12 +127,12 @@ pub enum RegisterError {
         name: String,
     },
     /// [`NamedControl::CONSTANTS`] cannot be read.
-    #[error("the constants of {name:?} are not TOML: {message}")]
+    #[error("the constants of {name:?}: {error}")]
     Constants {
         /// The control.
         name: String,
-        /// The message of the TOML parser.
-        message: String,
+        /// The key, its place in the text, and the cure.
+        error: ScenarioError,
     },
 }
 
@@ -152,10 +158,8 @@ static REGISTERED: RwLock<Vec<&'static Registered>> = RwLock::new(Vec::new());
 pub fn register<C: NamedControl>() -> Result<(), RegisterError> {
     let name = C::default().name();
     check_control_name(name)?;
-    let constants = C::CONSTANTS.parse().map_err(|error: toml::de::Error| RegisterError::Constants {
-        name: name.to_owned(),
-        message: error.message().to_owned(),
-    })?;
+    let constants =
+        constants::<C>().map_err(|error| RegisterError::Constants { name: name.to_owned(), error })?;
     let mut registered = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
     match registered.iter().find(|known| known.entry.name == name) {
         Some(known) if known.kind == TypeId::of::<C>() => return Ok(()),
@@ -171,6 +175,47 @@ pub fn register<C: NamedControl>() -> Result<(), RegisterError> {
         custom: |path, table| read::<C>(path, table).map(Custom::new),
     })));
     Ok(())
+}
+
+/// The keys of loss recovery that a control's constants may have; only their types matter here.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Recovery {
+    name: Option<String>,
+    rto: Option<RtoRule>,
+    rto_variance_floor: Option<Duration>,
+    rto_min: Option<Duration>,
+    backoff: Option<bool>,
+}
+
+/// The constants of a control, so far checked that no scenario can find them wrong.
+fn constants<C: NamedControl>() -> Result<Table, ScenarioError> {
+    let document = Document::parse("CONSTANTS", C::CONSTANTS)?;
+    for (key, value) in &document.table {
+        let checked = match key.as_str() {
+            "ports" => read_value::<PortsText>(value).map(drop),
+            "recovery" => read_value::<Recovery>(value).and_then(|recovery| match recovery.name {
+                Some(name) if !recovery::NAMES.contains(&name.as_str()) => {
+                    Err(ValueError::unknown("name", "loss recovery", &name, recovery::NAMES, &[]))
+                }
+                _ => Ok(()),
+            }),
+            "window_check" => read_value::<WindowCheck>(value).map(drop),
+            "congestion" => match value {
+                Value::Table(parameters) => read::<C>("", parameters).map(drop),
+                _ => {
+                    Err(ValueError::rule("", "not a table", "give parameters, such as congestion.gain = 0.5"))
+                }
+            },
+            _ => Err(unknown_key("", key, &["congestion", "ports", "recovery", "window_check"])),
+        };
+        checked.map_err(|error| {
+            let error = error.below(key);
+            let place = document.nearest_place(&error.path);
+            error.at(place)
+        })?;
+    }
+    Ok(document.table)
 }
 
 /// Checks that a control of another crate can have this name.
@@ -241,7 +286,7 @@ fn read<C: NamedControl>(path: &str, table: &Table) -> Result<C, ValueError> {
     let control: C = read_table(path, &parameters)?;
     control
         .check()
-        .map_err(|error| ValueError::new(format!("{path}.{}", error.parameter), Problem::Parameter(error)))?;
+        .map_err(|error| ValueError::new(join(path, error.parameter), Problem::Parameter(error)))?;
     Ok(control)
 }
 

@@ -5,25 +5,15 @@ pub(crate) mod control;
 pub(crate) mod profile;
 pub(crate) mod scheme;
 
-use crate::names;
 use builtin::BUILT_IN;
 use farspan_transport::{balance, coding, congestion};
 use farspan_workload::{SizeDistribution, sizes};
 use scheme::built_in_schemes;
 use serde::Serialize;
 
-/// The kinds of things that can be listed.
-pub const KINDS: &[&str] = &[
-    "schemes",
-    "congestion",
-    "balance",
-    "coding",
-    "queues",
-    "topologies",
-    "workloads",
-    "scenarios",
-    "figures",
-];
+/// The kinds of things that scenarios can name.
+pub const KINDS: &[&str] =
+    &["schemes", "congestion", "balance", "coding", "queues", "topologies", "workloads", "scenarios"];
 
 /// One thing of a list.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -42,28 +32,24 @@ fn item(name: &str, summary: &str, source: &str) -> Item {
     Item { name: name.into(), summary: summary.into(), source: source.into(), available: true }
 }
 
-/// Everything of a kind.
-///
-/// # Errors
-/// If there is no such kind: the message names the nearest.
-pub fn catalog(kind: &str) -> Result<Vec<Item>, String> {
-    match kind {
-        "schemes" => Ok(schemes()),
+/// Everything of one of the [`KINDS`]; `None`: there is no such kind.
+#[must_use]
+pub fn catalog(kind: &str) -> Option<Vec<Item>> {
+    Some(match kind {
+        "schemes" => schemes(),
         "congestion" => {
             let entries = congestion::ENTRIES.iter().copied();
             let entries = entries.chain(control::registered().into_iter().map(|known| known.entry));
-            Ok(entries.map(|e| item(e.name, e.summary, e.source)).collect())
+            entries.map(|e| item(e.name, e.summary, e.source)).collect()
         }
-        "balance" => Ok(balance::ENTRIES.iter().map(|e| item(e.name, e.summary, e.source)).collect()),
-        "coding" => Ok(coding::ENTRIES.iter().map(|e| item(e.name, e.summary, e.source)).collect()),
-        "queues" => Ok(queues()),
-        "topologies" => Ok(topologies()),
-        "workloads" => Ok(workloads()),
-        "scenarios" => Ok(BUILT_IN.iter().map(|s| item(s.name, &s.description(), "")).collect()),
-        // The ledger adds them.
-        "figures" => Ok(Vec::new()),
-        _ => Err(names::unknown("kind of list", kind, KINDS, &[]).to_string()),
-    }
+        "balance" => balance::ENTRIES.iter().map(|e| item(e.name, e.summary, e.source)).collect(),
+        "coding" => coding::ENTRIES.iter().map(|e| item(e.name, e.summary, e.source)).collect(),
+        "queues" => queues(),
+        "topologies" => topologies(),
+        "workloads" => workloads(),
+        "scenarios" => BUILT_IN.iter().map(|s| item(s.name, &s.description(), "")).collect(),
+        _ => return None,
+    })
 }
 
 fn schemes() -> Vec<Item> {

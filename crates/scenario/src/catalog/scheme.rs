@@ -71,7 +71,8 @@ pub struct SchemeEntry {
     pub available: bool,
 }
 
-/// Every scheme with a name of its own: the built-in ones, and those of registered controls. What `CC+LB` and `A/B` can combine comes from the lists of controls and path selectors.
+/// Every scheme with a name of its own: the built-in ones, and those of registered controls. What `CC+LB` and `A/B` can combine
+/// comes from the lists of controls and path selectors.
 #[must_use]
 pub fn built_in_schemes() -> Vec<SchemeEntry> {
     let aliases = ALIASES.iter().map(|a| (a.name.to_owned(), a.intra.to_owned(), a.inter.to_owned()));

@@ -1,6 +1,6 @@
 //! Proxies between the senders of an incast and its receiver: as a text has them, and resolved by kind.
 
-use crate::value::{OnwardRule, ProxyDelay, ProxyHost, ProxyLoss, ProxyQueueLimit, ProxyRule, RtoRule};
+use crate::value::{OnwardRule, Part, ProxyDelay, ProxyHost, ProxyLoss, ProxyQueueLimit, ProxyRule, RtoRule};
 use farspan_transport::proxy::ProxyKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,9 @@ pub struct ProxyText {
     /// Streamlined: how it learns of losses: "trim" (from trimmed packets), "gap-path" (from gaps in the numbers of each path),
     /// "gap-flow" (from later packets of the flow, and time; or with parameters, { name = "gap-flow", window = 256 }) or "none".
     /// Default: trim.
-    pub loss: Option<ProxyLoss>,
+    #[serde(serialize_with = "Part::in_short")]
+    #[schemars(with = "Option<ProxyLoss>")]
+    pub loss: Option<Part>,
     /// Naive: the control of the second connection: "line-rate", or "scheme" (the scheme's between sites). Default: line-rate.
     pub onward: Option<OnwardRule>,
     /// Naive: the time-out of the first connection, as transport.rto. Default: path.
@@ -77,7 +79,7 @@ impl From<&Proxy> for ProxyText {
                 ..text
             },
             ProxyKind::Streamlined(loss) => {
-                Self { kind: Some(ProxyRule::Streamlined), loss: Some(loss), ..text }
+                Self { kind: Some(ProxyRule::Streamlined), loss: Some(loss.into()), ..text }
             }
         }
     }

@@ -50,9 +50,16 @@ pub(super) fn recovery_schema(_: &mut SchemaGenerator) -> Schema {
         &json_schema!({ "type": "object", "additionalProperties": false, "properties": {
             "name": { "type": "string", "enum": recovery::NAMES },
             "rto": { "type": "string", "description": "As transport.rto, for this class only." },
-            "rto_variance_floor": { "type": "string", "description": "As transport.rto_variance_floor, for this class only." },
+            "rto_variance_floor": {
+                "type": "string",
+                "description": "As transport.rto_variance_floor, for this class only.",
+            },
             "rto_min": { "type": "string", "description": "As transport.rto_min, for this class only." },
-            "backoff": { "type": "boolean", "description": "Whether a time-out doubles with each one before it. Left out: no under per_packet_rto, else yes." },
+            "backoff": {
+                "type": "boolean",
+                "description": "Whether a time-out doubles with each one before it. Left out: no under per_packet_rto, \
+                                else yes.",
+            },
         } }),
     )
 }

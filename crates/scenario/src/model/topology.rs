@@ -30,8 +30,8 @@ pub struct TopologyText {
     pub spines: Option<u32>,
     /// Links between the switches of a parking lot, each a bottleneck: one switch less than there are. Default: 3.
     pub bottlenecks: Option<u32>,
-    /// Rate of every link inside a site; from_file: of links that do not say otherwise, in place of the file's default; of a leaf-spine, a dumbbell and a parking lot, and with fabric_rate, of the hosts' links. Default:
-    /// 100Gbps.
+    /// Rate of every link inside a site; from_file: of links that do not say otherwise, in place of the file's default; of a
+    /// leaf-spine, a dumbbell and a parking lot, and with fabric_rate, of the hosts' links. Default: 100Gbps.
     pub link_rate: Option<Rate>,
     /// Rate of a fat tree's links between switches of one site. Default: link_rate.
     pub fabric_rate: Option<Rate>,
@@ -316,7 +316,7 @@ impl From<&Topology> for TopologyText {
             }
             Shape::DualFatTree { site, borders, wan } => {
                 site.write(&mut text);
-                text.wan = Some(wan.text());
+                wan.write(&mut text);
                 borders.write(&mut text);
                 TopologyKind::DualFatTree
             }
@@ -326,7 +326,7 @@ impl From<&Topology> for TopologyText {
             }
             Shape::DualLeafSpine { site, between, wan } => {
                 site.write(&mut text);
-                text.wan = Some(wan.text());
+                wan.write(&mut text);
                 match between {
                     Between::Borders(borders) => borders.write(&mut text),
                     Between::Backbone(backbone) => text.backbone = Some(backbone.into()),
@@ -384,14 +384,31 @@ impl Borders {
     fn write(&self, text: &mut TopologyText) {
         text.core_border_links = Some(self.core_border_links);
         text.core_border_buffer = Some(self.core_border_buffer);
-        if let Some(wan) = &mut text.wan {
-            wan.links = Some(self.wan_links);
-        }
+        text.wan.get_or_insert_default().links = Some(self.wan_links);
     }
 }
 
 impl Wan {
-    fn text(&self) -> WanText {
-        WanText { rtt: Some(self.rtt), links: None, rate: Some(self.rate), buffer: Some(self.buffer) }
+    fn write(&self, text: &mut TopologyText) {
+        let wan = text.wan.get_or_insert_default();
+        (wan.rtt, wan.rate, wan.buffer) = (Some(self.rtt), Some(self.rate), Some(self.buffer));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_links_between_the_sites_are_written_in_any_order() {
+        let borders = Borders { core_border_links: 4, core_border_buffer: Bytes::new(1 << 20), wan_links: 2 };
+        let wan = Wan { rtt: Duration::from_ms(2), rate: Rate::from_gbps(100), buffer: Bytes::new(1 << 20) };
+        let [mut first, mut last] = [TopologyText::default(), TopologyText::default()];
+        borders.write(&mut first);
+        wan.write(&mut first);
+        wan.write(&mut last);
+        borders.write(&mut last);
+        assert_eq!(first, last);
+        assert_eq!(first.wan.and_then(|wan| wan.links), Some(2));
     }
 }

@@ -2,7 +2,8 @@
 
 use super::schema::{class_schema, own_balance_schema};
 use crate::value::{
-    CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, Part, Sizes, TriggerDelay, WorkloadKind,
+    CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, NamedMix, Part, Sizes, TriggerDelay,
+    WorkloadKind,
 };
 use farspan_transport::Class;
 use farspan_units::{Bytes, Duration};
@@ -198,10 +199,8 @@ pub struct DrawnHosts {
 pub struct Poisson {
     /// The hosts that receive; `None`: all.
     pub receivers: Option<Vec<u32>>,
-    /// Flows of which classes.
+    /// Flows of which classes, and their sizes.
     pub classes: Classes,
-    /// Sizes of flows.
-    pub sizes: FlowSizes,
     /// From which size on flows have a tag of their own, if any have.
     pub large: Option<Bytes>,
     /// Offered load, as a fraction of `load_reference`.
@@ -216,34 +215,74 @@ pub struct Poisson {
     pub start_granularity: Duration,
 }
 
-/// The classes of random arrivals.
-#[derive(Clone, Copy, PartialEq, Debug)]
+/// The classes of random arrivals, with their sizes.
+#[derive(Clone, PartialEq, Debug)]
 pub enum Classes {
-    /// Only this.
-    One(Class),
-    /// Both.
-    Mixed {
-        /// Intra to inter.
-        mix: Mix,
-        /// The unit that the mix counts in.
+    /// One of the two.
+    One {
+        /// Which.
+        class: Class,
+        /// The sizes of its flows.
+        sizes: FlowSizes,
+    },
+    /// Both, with sizes of their own.
+    Ratio {
+        /// Parts intra and parts inter.
+        parts: [f64; 2],
+        /// The unit that the parts count in.
+        unit: MixUnit,
+        /// The sizes of flows.
+        sizes: Sizes,
+    },
+    /// Both, as a named mix has them.
+    Named {
+        /// The mix.
+        mix: NamedMix,
+        /// The unit that its parts count in.
         unit: MixUnit,
     },
 }
 
-/// The sizes of random arrivals.
+/// The sizes of random arrivals of one class.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FlowSizes {
     /// These.
     Own(Sizes),
     /// Those that a named mix brings.
-    OfMix {
-        /// The mix.
-        mix: Mix,
-        /// The distribution inside a site.
-        intra: &'static str,
-        /// The distribution between the sites.
-        inter: &'static str,
-    },
+    OfMix(NamedMix),
+}
+
+impl Classes {
+    /// Parts intra and parts inter.
+    #[must_use]
+    pub const fn parts(&self) -> [f64; 2] {
+        match self {
+            Self::One { class: Class::Intra, .. } => [1.0, 0.0],
+            Self::One { class: Class::Inter, .. } => [0.0, 1.0],
+            Self::Ratio { parts, .. } => *parts,
+            Self::Named { .. } => NamedMix::RATIO,
+        }
+    }
+
+    /// The unit that the parts count in.
+    #[must_use]
+    pub const fn unit(&self) -> MixUnit {
+        match self {
+            Self::One { .. } => MixUnit::Flows,
+            Self::Ratio { unit, .. } | Self::Named { unit, .. } => *unit,
+        }
+    }
+
+    /// The sizes of flows, or the mix that brings them.
+    ///
+    /// # Errors
+    /// The mix, if the sizes are those of one.
+    pub const fn sizes(&self) -> Result<&Sizes, NamedMix> {
+        match self {
+            Self::One { sizes: FlowSizes::Own(sizes), .. } | Self::Ratio { sizes, .. } => Ok(sizes),
+            Self::One { sizes: FlowSizes::OfMix(mix), .. } | Self::Named { mix, .. } => Err(*mix),
+        }
+    }
 }
 
 /// How many flows arrive, or how long.
@@ -387,13 +426,16 @@ impl Incast {
 impl Poisson {
     fn write(&self, text: &mut WorkloadText) {
         text.receivers.clone_from(&self.receivers);
-        match &self.sizes {
-            FlowSizes::Own(sizes) => text.sizes = Some(sizes.clone()),
-            FlowSizes::OfMix { mix, .. } => text.mix = Some(*mix),
+        match self.classes.sizes() {
+            Ok(sizes) => text.sizes = Some(sizes.clone()),
+            Err(mix) => text.mix = Some(Mix::Named(mix)),
         }
-        match self.classes {
-            Classes::One(class) => text.class = Some(class),
-            Classes::Mixed { mix, unit } => (text.mix, text.mix_unit) = (Some(mix), Some(unit)),
+        match &self.classes {
+            Classes::One { class, .. } => text.class = Some(*class),
+            Classes::Ratio { parts: [intra, inter], unit, .. } => {
+                (text.mix, text.mix_unit) = (Some(Mix::Ratio(*intra, *inter)), Some(*unit));
+            }
+            Classes::Named { unit, .. } => text.mix_unit = Some(*unit),
         }
         match self.arrivals {
             FlowCount::Flows(flows) => text.flows = Some(flows),

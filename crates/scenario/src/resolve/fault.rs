@@ -2,7 +2,7 @@
 
 use super::{Context, need};
 use crate::error::ValueError;
-use crate::limits::{FASTEST, LONGEST_DELAY, LONGEST_RUN, SLOWEST, within};
+use crate::limits::{FASTEST, LONGEST_DELAY, LONGEST_RUN, SLOWEST, each_within, within};
 use crate::model::{Fault, LinkChoice, LinkEvent, LinkFault, LinkFaultText};
 use crate::value::{FaultKind, LossPackets, LossPer};
 use farspan_fabric::fault::LossProcess;
@@ -12,13 +12,37 @@ use farspan_units::Duration;
 const COMMON: &[&str] =
     &["link", "links", "share", "at", "until", "both_directions", "withdraw_routes", "withdraw_delay"];
 
-/// The keys that a kind has beside.
-const fn keys(kind: FaultKind) -> &'static [&'static str] {
-    match kind {
-        FaultKind::LinkDown | FaultKind::BlackHole | FaultKind::ProxyDown => &[],
-        FaultKind::Rate => &["rate"],
-        FaultKind::Loss => &["probability", "packets"],
-        FaultKind::BlockLoss => &["block", "probabilities", "per", "packets"],
+/// The kind of a fault of links.
+#[derive(Clone, Copy)]
+enum LinkKind {
+    Down,
+    BlackHole,
+    Rate,
+    Loss,
+    BlockLoss,
+}
+
+impl LinkKind {
+    /// The kind of a fault of links; `None`: it is one of proxies.
+    const fn of(kind: FaultKind) -> Option<Self> {
+        match kind {
+            FaultKind::LinkDown => Some(Self::Down),
+            FaultKind::BlackHole => Some(Self::BlackHole),
+            FaultKind::Rate => Some(Self::Rate),
+            FaultKind::Loss => Some(Self::Loss),
+            FaultKind::BlockLoss => Some(Self::BlockLoss),
+            FaultKind::ProxyDown => None,
+        }
+    }
+
+    /// The keys that a kind has beside.
+    const fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Down | Self::BlackHole => &[],
+            Self::Rate => &["rate"],
+            Self::Loss => &["probability", "packets"],
+            Self::BlockLoss => &["block", "probabilities", "per", "packets"],
+        }
     }
 }
 
@@ -30,13 +54,13 @@ impl Context<'_> {
     fn fault(&self, path: &str, written: LinkFaultText) -> Result<Fault, ValueError> {
         let names = FaultKind::NAMES.join(", ");
         let kind = need(|| format!("{path}.kind"), &format!("one of {names}"), written.kind)?;
-        if kind == FaultKind::ProxyDown {
+        let Some(of_links) = LinkKind::of(kind) else {
             self.only(path, kind.name(), &["host", "at"], "")?;
             let at = written.at.unwrap_or(Duration::ZERO);
-            within(&format!("{path}.at"), Some(at), Duration::ZERO, LONGEST_RUN)?;
+            within(&format!("{path}.at"), at, Duration::ZERO, LONGEST_RUN)?;
             return Ok(Fault::ProxyDown { host: written.host, at });
-        }
-        self.only(path, kind.name(), &[COMMON, keys(kind)].concat(), "")?;
+        };
+        self.only(path, kind.name(), &[COMMON, of_links.keys()].concat(), "")?;
         let links = links(path, &written)?;
         if let Some(share) = written.share.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
             let problem = format!("{share} is out of range");
@@ -51,43 +75,42 @@ impl Context<'_> {
             share: written.share,
             until: written.until,
             both_directions: written.both_directions.unwrap_or(false),
-            event: self.event(path, kind, written)?,
+            event: self.event(path, of_links, written)?,
             links,
             at,
             withdraw_after,
         }))
     }
 
-    fn event(&self, path: &str, kind: FaultKind, written: LinkFaultText) -> Result<LinkEvent, ValueError> {
+    fn event(&self, path: &str, kind: LinkKind, written: LinkFaultText) -> Result<LinkEvent, ValueError> {
         Ok(match kind {
-            FaultKind::LinkDown => LinkEvent::Down,
-            FaultKind::BlackHole => LinkEvent::BlackHole,
-            FaultKind::ProxyDown => unreachable!("the fault of a proxy is none of a link"),
-            FaultKind::Rate => {
+            LinkKind::Down => LinkEvent::Down,
+            LinkKind::BlackHole => LinkEvent::BlackHole,
+            LinkKind::Rate => {
                 let what = "the rate meanwhile, such as \"10Gbps\"";
                 let rate = need(|| format!("{path}.rate"), what, written.rate)?;
-                within(&format!("{path}.rate"), Some(rate), SLOWEST, FASTEST)?;
+                within(&format!("{path}.rate"), rate, SLOWEST, FASTEST)?;
                 LinkEvent::Rate(rate)
             }
-            FaultKind::Loss => {
+            LinkKind::Loss => {
                 let what = "the share of packets lost, such as 1e-4";
                 let probability = need(|| format!("{path}.probability"), what, written.probability)?;
-                within(&format!("{path}.probability"), Some(probability), 0.0, 1.0)?;
+                within(&format!("{path}.probability"), probability, 0.0, 1.0)?;
                 LinkEvent::Loss { probability, packets: written.packets.unwrap_or(LossPackets::Data) }
             }
-            FaultKind::BlockLoss => self.blocks(path, written)?,
+            LinkKind::BlockLoss => self.blocks(path, written)?,
         })
     }
 
     fn blocks(&self, path: &str, written: LinkFaultText) -> Result<LinkEvent, ValueError> {
         let constants = "block_loss";
-        let block = written.block.or_else(|| self.constant(constants, "block"));
+        let block = self.or_constant(written.block, constants, "block")?;
         let block = need(|| format!("{path}.block"), "packets of a block, such as 10", block)?;
-        let probabilities = written.probabilities.or_else(|| self.constant(constants, "probabilities"));
+        let probabilities = self.or_constant(written.probabilities, constants, "probabilities")?;
         let probabilities = probabilities.unwrap_or_default();
-        within(&format!("{path}.block"), Some(block), 1, LossProcess::LONGEST_BLOCK)?;
+        within(&format!("{path}.block"), block, 1, LossProcess::LONGEST_BLOCK)?;
         let key = format!("{path}.probabilities");
-        probabilities.iter().try_for_each(|&probability| within(&key, Some(probability), 0.0, 1.0))?;
+        each_within(&key, probabilities.iter().copied(), 0.0, 1.0)?;
         let count = probabilities.len();
         if !(1..=block as usize).contains(&count) {
             let problem = format!("{count} probabilities for a block of {block}");
@@ -103,8 +126,8 @@ impl Context<'_> {
                 "give at most 1 together; the rest is that of no loss",
             ));
         }
-        let per = written.per.or_else(|| self.constant(constants, "per")).unwrap_or(LossPer::Queue);
-        let packets = written.packets.or_else(|| self.constant(constants, "packets"));
+        let per = self.or_constant(written.per, constants, "per")?.unwrap_or(LossPer::Queue);
+        let packets = self.or_constant(written.packets, constants, "packets")?;
         Ok(LinkEvent::BlockLoss { block, probabilities, per, packets: packets.unwrap_or(LossPackets::Data) })
     }
 }
@@ -135,8 +158,8 @@ struct Times {
 /// When it begins, ends, and routes change.
 fn times(path: &str, written: &LinkFaultText) -> Result<Times, ValueError> {
     let at = written.at.unwrap_or(Duration::ZERO);
-    within(&format!("{path}.at"), Some(at), Duration::ZERO, LONGEST_RUN)?;
-    within(&format!("{path}.until"), written.until, Duration::ZERO, LONGEST_RUN)?;
+    within(&format!("{path}.at"), at, Duration::ZERO, LONGEST_RUN)?;
+    each_within(&format!("{path}.until"), written.until, Duration::ZERO, LONGEST_RUN)?;
     if let Some(until) = written.until.filter(|until| *until <= at) {
         let problem = format!("{until}, but it begins at {at}");
         return Err(ValueError::rule(
@@ -150,7 +173,7 @@ fn times(path: &str, written: &LinkFaultText) -> Result<Times, ValueError> {
         let cure = "write withdraw_routes = true, or remove it";
         return Err(ValueError::rule(format!("{path}.withdraw_delay"), "no routes are withdrawn", cure));
     }
-    within(&format!("{path}.withdraw_delay"), written.withdraw_delay, Duration::ZERO, LONGEST_DELAY)?;
+    each_within(&format!("{path}.withdraw_delay"), written.withdraw_delay, Duration::ZERO, LONGEST_DELAY)?;
     let withdraw_after = withdraws.then(|| written.withdraw_delay.unwrap_or(Duration::ZERO));
     Ok(Times { at, withdraw_after })
 }

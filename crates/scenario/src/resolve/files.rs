@@ -2,7 +2,7 @@
 
 use crate::catalog::builtin::BuiltInTopology;
 use crate::error::ValueError;
-use crate::model::{FlowSizes, Shape, Topology, Traffic, Workload};
+use crate::model::{Shape, Topology, Traffic, Workload};
 use crate::table::join;
 use crate::value::{ClassSizes, Sizes};
 use farspan_units::random;
@@ -52,10 +52,10 @@ fn of_part(part: &Workload) -> impl Iterator<Item = &str> {
     let is_file = |name: &&String| name.ends_with(".csv");
     let files = match &part.traffic {
         Traffic::Flows { file, .. } => [Some(file), None],
-        Traffic::Poisson(poisson) => match &poisson.sizes {
-            FlowSizes::OfMix { .. } => [None, None],
-            FlowSizes::Own(Sizes::Both(name)) => [Some(name).filter(is_file), None],
-            FlowSizes::Own(Sizes::PerClass(ClassSizes { intra, inter })) => {
+        Traffic::Poisson(poisson) => match poisson.classes.sizes() {
+            Err(_) => [None, None],
+            Ok(Sizes::Both(name)) => [Some(name).filter(is_file), None],
+            Ok(Sizes::PerClass(ClassSizes { intra, inter })) => {
                 [intra, inter].map(|name| Some(name).filter(is_file))
             }
         },

@@ -182,7 +182,7 @@ impl Context<'_> {
             stop: Stop { time: written.stop.time.unwrap_or(Duration::from_ms(10_000)) },
             files,
         };
-        limits::check(&ScenarioText::from(&scenario))?;
+        limits::check(&scenario)?;
         Ok(scenario)
     }
 
@@ -192,9 +192,19 @@ impl Context<'_> {
         own.unwrap_or_else(|| Profiles::get().constants(self.profile, self.special, component))
     }
 
-    /// One of these constants, if it is there.
-    fn constant<T: DeserializeOwned>(&self, component: &str, key: &str) -> Option<T> {
-        self.constants(component).get(key).and_then(|value| read_value(value).ok())
+    /// The value that is written, or else this constant of a component, if it is there.
+    fn or_constant<T: DeserializeOwned>(
+        &self,
+        written: Option<T>,
+        component: &str,
+        key: &str,
+    ) -> Result<Option<T>, ValueError> {
+        if written.is_some() {
+            return Ok(written);
+        }
+        let constants = self.constants(component);
+        let constant = constants.get(key).map(read_value).transpose();
+        constant.map_err(|error| error.below(key).below(component))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Proxies and declared incasts: defaults and ranges.
 
 use super::Context;
-use super::scheme::in_range;
+use super::scheme::{checked, in_range};
+use crate::catalog::control::congestion;
 use crate::error::ValueError;
 use crate::limits::{LONGEST_DELAY, within};
 use crate::model::{FullBuffer, IncastText, NaiveProxy, Ports, Proxy, ProxyText, SchemeClass, WorkloadText};
@@ -19,6 +20,7 @@ impl Context<'_> {
     /// A proxy with every default spelled out; `None`: there is none.
     pub(super) fn proxy(&self, written: Option<ProxyText>) -> Result<Option<Proxy>, ValueError> {
         let Some(written) = written else { return Ok(None) };
+        let loss = written.loss.as_ref().map_or(Ok(ProxyLoss::Trim), loss)?;
         let (kind, keys, elsewhere) = match written.kind.unwrap_or(ProxyRule::None) {
             ProxyRule::None => return Ok(None),
             kind @ ProxyRule::Naive => {
@@ -29,12 +31,9 @@ impl Context<'_> {
         self.only("scheme.proxy", &format!("a {kind} proxy"), &[COMMON, keys].concat(), elsewhere)?;
         let delay = written.delay.unwrap_or(ProxyDelay::Constant(Duration::ZERO));
         if let ProxyDelay::Constant(delay) = delay {
-            within("scheme.proxy.delay", Some(delay), Duration::ZERO, LONGEST_DELAY)?;
+            within("scheme.proxy.delay", delay, Duration::ZERO, LONGEST_DELAY)?;
         }
-        if let Err(error) = delay.get() {
-            let cure = "write points such as [[0.0, \"0us\"], [0.5, \"2us\"], [1.0, \"9us\"]]";
-            return Err(ValueError::rule("scheme.proxy.delay", error.to_string(), cure));
-        }
+        delay.get("scheme.proxy.delay")?;
         let kind = if kind == ProxyRule::Naive {
             ProxyKind::Naive(NaiveProxy {
                 queue: written.queue.unwrap_or(ProxyQueueLimit::Unbounded),
@@ -42,17 +41,27 @@ impl Context<'_> {
                 rto: written.rto.unwrap_or(RtoRule::Path),
             })
         } else {
-            let loss = written.loss.unwrap_or(ProxyLoss::Trim);
-            if let ProxyLoss::GapFlow(config) = &loss {
-                in_range("scheme.proxy.loss", config.check())?;
-            }
             ProxyKind::Streamlined(loss)
         };
         let patience = written.patience.unwrap_or(3);
-        within("scheme.proxy.patience", Some(patience), 1, 1000)?;
+        within("scheme.proxy.patience", patience, 1, 1000)?;
         let host = written.host.unwrap_or(ProxyHost::Rule(ProxyHostRule::Last));
         Ok(Some(Proxy { kind, host, delay, patience }))
     }
+}
+
+/// How a proxy learns of losses.
+fn loss(written: &Part) -> Result<ProxyLoss, ValueError> {
+    let path = "scheme.proxy.loss";
+    if written.name().is_none() {
+        let cure = "write { name = \"gap-flow\", window = 256 }";
+        return Err(ValueError::rule(path, "a table without a name", cure));
+    }
+    let loss = checked(path, &written.0)?;
+    if let ProxyLoss::GapFlow(config) = &loss {
+        in_range(path, config.check())?;
+    }
+    Ok(loss)
 }
 
 /// Whether a proxy fits the rest of its scheme.
@@ -73,10 +82,13 @@ pub(super) fn check(
         return Err(ValueError::rule("scheme.proxy.loss", "ports trim, and nothing tells the senders", cure));
     }
     let naive = matches!(proxy.kind, ProxyKind::Naive(_));
-    let on_signals = ["ndp", "dcqcn"].into_iter().find(|control| intra.congestion.name() == Some(control));
-    if let Some(control) = on_signals.filter(|_| naive) {
-        let problem =
-            format!("{control} needs more from its receiver than ACKs, which a naive proxy gives alone");
+    let control = congestion("scheme.intra.congestion", &intra.congestion)?;
+    let needs = control.needs();
+    if naive && (needs.pulls.is_some() || needs.cnps.is_some()) {
+        let problem = format!(
+            "{} needs more from its receiver than ACKs, which a naive proxy gives alone",
+            control.name()
+        );
         let cure = "choose another control for scheme.intra, or write kind = \"streamlined\"";
         return Err(ValueError::rule("scheme.proxy.kind", problem, cure));
     }

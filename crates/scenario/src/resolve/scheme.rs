@@ -4,7 +4,7 @@ use super::{Context, need};
 use crate::catalog::control;
 use crate::catalog::scheme::{self, Stack};
 use crate::error::{Problem, ValueError};
-use crate::limits::{LARGEST_BUFFER, within};
+use crate::limits::{LARGEST_BUFFER, each_within, within};
 use crate::model::{
     FullBuffer, Pfc, PfcText, Phantom, PhantomText, Pool, PoolText, Ports, PortsText, Red, RedText, Scheme,
     SchemeClass, SchemeClassText, SchemeText, Thresholds, Transport,
@@ -67,13 +67,13 @@ impl Context<'_> {
         let congestion = congestion_of(&control_path, control, &congestion)?;
         let balance = self.balance(&format!("{path}.balance"), stack, written.balance, transport)?;
         let recovery = part(&constants, "recovery", recovery::NAMES[0], written.recovery);
-        let window = self.constant(control, "window_check");
+        let window_check = self.or_constant(written.window_check, control, "window_check")?;
         Ok(SchemeClass {
             congestion,
             balance: to_part(&balance),
             recovery: known_recovery(&format!("{path}.recovery"), recovery)?,
             coding: to_part(&self.coding(&format!("{path}.coding"), stack, written.coding)?),
-            window_check: written.window_check.or(window).unwrap_or(WindowCheck::Below),
+            window_check: window_check.unwrap_or(WindowCheck::Below),
         })
     }
 
@@ -173,9 +173,8 @@ impl Context<'_> {
         let (ours, theirs) = (asked(intra), asked(inter));
         let mut table = theirs.clone();
         overlay(&mut table, &ours);
-        let typed =
-            |table: &Table| -> PortsText { read("ports", table).expect("the constants of ports are ports") };
-        let (ours, theirs, base) = (typed(&ours), typed(&theirs), typed(&table));
+        let typed = |table: &Table| read::<PortsText>("ports", table);
+        let (ours, theirs, base) = (typed(&ours)?, typed(&theirs)?, typed(&table)?);
         let marking = ours.marking.unwrap_or_default().union(theirs.marking.unwrap_or_default());
         let tiers = union(ours.tiers, theirs.tiers);
         let (overflow, telemetry) =
@@ -208,7 +207,7 @@ fn part(constants: &Table, kind: &str, name: &str, written: Option<Part>) -> Tab
 }
 
 /// A component from its table; unknown keys name the nearest known one.
-fn checked<T: ByName>(path: &str, table: &Table) -> Result<T, ValueError> {
+pub(super) fn checked<T: ByName>(path: &str, table: &Table) -> Result<T, ValueError> {
     check_keys(path, table)?;
     component(path, table)
 }
@@ -312,9 +311,9 @@ fn fill_pool(written: Option<&PoolText>, base: Option<&PoolText>) -> Result<Opti
     let tables = [written, base];
     let size = value(tables, |pool| pool.size).unwrap_or(PoolSize::Off).get();
     let (alpha, reserve) = (value(tables, |pool| pool.alpha), value(tables, |pool| pool.reserve));
-    within("scheme.ports.pool.size", size, Bytes::new(1), LARGEST_BUFFER)?;
-    within("scheme.ports.pool.alpha", alpha, 0.001, 64.0)?;
-    within("scheme.ports.pool.reserve", reserve, Bytes::ZERO, LARGEST_BUFFER)?;
+    each_within("scheme.ports.pool.size", size, Bytes::new(1), LARGEST_BUFFER)?;
+    each_within("scheme.ports.pool.alpha", alpha, 0.001, 64.0)?;
+    each_within("scheme.ports.pool.reserve", reserve, Bytes::ZERO, LARGEST_BUFFER)?;
     let Some(size) = size else { return Ok(None) };
     let alpha = need_port("pool.alpha", "a factor, such as 0.25", alpha)?;
     let reserve = need_port("pool.reserve", "a size, such as \"4KiB\"", reserve)?;
@@ -333,9 +332,9 @@ fn fill_pfc(
     let tables = [written, base];
     let (resume_offset, headroom) =
         (value(tables, |pfc| pfc.resume_offset), value(tables, |pfc| pfc.headroom));
-    within("scheme.ports.pfc.resume_offset", resume_offset, Bytes::ZERO, LARGEST_BUFFER)?;
+    each_within("scheme.ports.pfc.resume_offset", resume_offset, Bytes::ZERO, LARGEST_BUFFER)?;
     if let Some(Headroom::Value(bytes)) = headroom {
-        within("scheme.ports.pfc.headroom", Some(bytes), Bytes::ZERO, LARGEST_BUFFER)?;
+        within("scheme.ports.pfc.headroom", bytes, Bytes::ZERO, LARGEST_BUFFER)?;
     }
     let links = match value(tables, |pfc| pfc.links).unwrap_or(PfcLinks::None) {
         PfcLinks::None => return Ok(None),

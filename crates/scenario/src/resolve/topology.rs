@@ -205,8 +205,8 @@ fn uplinks(
     link_rate: Rate,
     uplink_rate: Rate,
 ) -> Result<(u32, Option<Oversubscription>), ValueError> {
-    within("topology.link_rate", Some(link_rate), SLOWEST, FASTEST)?;
-    within("topology.uplink_rate", Some(uplink_rate), SLOWEST, FASTEST)?;
+    within("topology.link_rate", link_rate, SLOWEST, FASTEST)?;
+    within("topology.uplink_rate", uplink_rate, SLOWEST, FASTEST)?;
     let down = u128::from(hosts) * u128::from(link_rate.as_bps());
     let up = |spines: u32| u128::from(spines) * u128::from(uplink_rate.as_bps());
     let key = "topology.oversubscription";

@@ -80,7 +80,7 @@ impl Context<'_> {
 
     fn pairs(&self, path: &str, written: WorkloadText) -> Result<Traffic, ValueError> {
         let pairs = key(path, "pairs", "senders and receivers, such as [[0, 129]]", written.pairs)?;
-        let flow_size = written.flow_size.or_else(|| self.constant("pairs", "flow_size"));
+        let flow_size = self.or_constant(written.flow_size, "pairs", "flow_size")?;
         let flow_size = key(path, "flow_size", "a size, such as \"5MiB\"", flow_size)?;
         let pair = |(n, pair): (usize, Vec<u32>)| {
             pair.try_into().map_err(|_| {
@@ -107,7 +107,7 @@ impl Context<'_> {
                 return Err(ValueError::rule(format!("{path}.flows"), problem, cure));
             }
         };
-        let (classes, sizes) = self.mix(path, &part, several_sites)?;
+        let classes = self.classes(path, &part, several_sites)?;
         let reference = match (&part.receivers, part.class) {
             (Some(_), _) => LoadReference::Receivers,
             (None, Some(Class::Inter)) => LoadReference::Wan,
@@ -121,11 +121,10 @@ impl Context<'_> {
             let cure = "say whether their flows come from the same site: class = \"intra\" or \"inter\"";
             return Err(ValueError::rule(format!("{path}.receivers"), "receivers without a class", cure));
         }
-        let granularity = part.start_granularity.or_else(|| self.constant("poisson", "start_granularity"));
+        let granularity = self.or_constant(part.start_granularity, "poisson", "start_granularity")?;
         Ok(Poisson {
             receivers: part.receivers,
             classes,
-            sizes,
             large: part.large,
             load,
             load_reference: part.load_reference.unwrap_or(reference),
@@ -157,49 +156,43 @@ impl Context<'_> {
     }
 
     /// Classes and sizes, which must agree with each other and with the sites.
-    fn mix(
-        &self,
-        path: &str,
-        part: &WorkloadText,
-        several_sites: bool,
-    ) -> Result<(Classes, FlowSizes), ValueError> {
+    fn classes(&self, path: &str, part: &WorkloadText, several_sites: bool) -> Result<Classes, ValueError> {
         let error =
             |key: &str, problem: &str, cure: &str| ValueError::rule(format!("{path}.{key}"), problem, cure);
-        let named = part.mix.and_then(|mix| Some((mix, mix.sizes()?)));
-        let sizes = match (named, &part.sizes) {
-            (Some(_), Some(_)) => {
+        let unit = part.mix_unit.unwrap_or(MixUnit::Flows);
+        let own = || {
+            let what = "a distribution, such as \"websearch\", or a CSV file";
+            let sizes = key(path, "sizes", what, part.sizes.clone())?;
+            Ok(self.sizes_with_places(path, sizes))
+        };
+        let classes = match (part.mix, part.class) {
+            (Some(Mix::Named(_)), _) if part.sizes.is_some() => {
                 let problem = "a named mix brings its sizes";
                 let cure = "remove sizes, or write the mix as intra : inter, such as \"4:1\"";
                 return Err(error("sizes", problem, cure));
             }
-            (Some((mix, (intra, inter))), None) => FlowSizes::OfMix { mix, intra, inter },
-            (None, sizes) => {
-                let what = "a distribution, such as \"websearch\", or a CSV file";
-                let sizes = key(path, "sizes", what, sizes.clone())?;
-                FlowSizes::Own(self.sizes_with_places(path, sizes))
+            (Some(Mix::Named(mix)), Some(class)) => Classes::One { class, sizes: FlowSizes::OfMix(mix) },
+            (Some(Mix::Named(mix)), None) => Classes::Named { mix, unit },
+            (Some(Mix::Ratio(..)), Some(_)) => {
+                let problem = "flows of one class have no mix of two";
+                return Err(error("mix", problem, "remove class or mix"));
+            }
+            (None, Some(class)) => Classes::One { class, sizes: FlowSizes::Own(own()?) },
+            (Some(Mix::Ratio(intra, inter)), None) => {
+                Classes::Ratio { parts: [intra, inter], unit, sizes: own()? }
+            }
+            (None, None) => {
+                let parts = if several_sites { [4.0, 1.0] } else { [1.0, 0.0] };
+                Classes::Ratio { parts, unit, sizes: own()? }
             }
         };
-        if part.class.is_some() && part.mix.is_some() && named.is_none() {
-            let problem = "flows of one class have no mix of two";
-            return Err(error("mix", problem, "remove class or mix"));
-        }
-        let default = if several_sites { Mix::Ratio(4.0, 1.0) } else { Mix::Ratio(1.0, 0.0) };
-        let classes = match part.class {
-            Some(class) => Classes::One(class),
-            None => Classes::Mixed {
-                mix: part.mix.unwrap_or(default),
-                unit: part.mix_unit.unwrap_or(MixUnit::Flows),
-            },
-        };
-        let (key, inter) = match classes {
-            Classes::One(class) => ("class", class == Class::Inter),
-            Classes::Mixed { mix, .. } => ("mix", mix.ratio().1 > 0.0),
-        };
-        if inter && !several_sites {
+        let [_, inter] = classes.parts();
+        if inter > 0.0 && !several_sites {
+            let key = if part.class.is_some() { "class" } else { "mix" };
             let cure = "take a topology with two sites, or mix = \"1:0\"";
             return Err(error(key, "inter-DC flows need two sites", cure));
         }
-        Ok((classes, sizes))
+        Ok(classes)
     }
 }
 

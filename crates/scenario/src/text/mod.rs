@@ -1,7 +1,7 @@
 //! The text of a scenario, or of a topology file: parsed, its keys checked, every value with its place.
 //!
-//! [`document`] has a text with the place of every key, [`reader`] types of Rust from its values, [`source`] the layers over it that arguments make, [`schema`] the
-//! keys there are, [`seeds`] the lists of seeds that arguments and files name.
+//! [`document`] has a text with the place of every key, [`reader`] types of Rust from its values, [`source`] the layers over it
+//! that arguments make, [`schema`] the keys there are, [`seeds`] the lists of seeds that arguments and files name.
 
 pub(crate) mod document;
 pub(crate) mod reader;

@@ -52,7 +52,7 @@ pub fn component<T: ByName>(path: &str, table: &Table) -> Result<T, ValueError> 
 
 impl ValueError {
     /// Puts the key or the position `step`, under which its value stands, before the path of an error.
-    fn below(self, step: &str) -> Self {
+    pub(crate) fn below(self, step: &str) -> Self {
         let path = match &self.path {
             inner if inner.is_empty() => step.to_owned(),
             inner if inner.starts_with('[') => format!("{step}{inner}"),
@@ -81,7 +81,7 @@ impl de::Error for ValueError {
     }
 
     fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
-        Self::wrong_type("", format!("a list of {length}"), &expected.to_string())
+        Self::wrong_type("", list_of(length), &expected.to_string())
     }
 
     fn unknown_variant(word: &str, known: &'static [&'static str]) -> Self {
@@ -108,6 +108,8 @@ fn said(found: Unexpected<'_>) -> String {
         Unexpected::Char(value) => format!("{value:?}"),
         Unexpected::Str(value) => format!("{value:?}"),
         Unexpected::Other(value) => value.to_owned(),
+        Unexpected::Seq => "a list".to_owned(),
+        Unexpected::Map => "a table".to_owned(),
         kind => format!("a {kind}"),
     }
 }
@@ -116,7 +118,7 @@ fn said(found: Unexpected<'_>) -> String {
 #[derive(Clone, Copy)]
 struct Reader<'a>(&'a Value);
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn wrong(self, expected: &str) -> ValueError {
         let found = match self.0 {
             Value::String(text) => said(Unexpected::Str(text)),
@@ -129,7 +131,30 @@ impl Reader<'_> {
         };
         ValueError::wrong_type("", found, expected)
     }
+
+    /// Lets a type visit the items of a list, and checks that it took them all.
+    fn list<V: Visitor<'a>>(items: &'a Array, visitor: V) -> Result<V::Value, ValueError> {
+        let mut left = Items { items, next: 0 };
+        let value = visitor.visit_seq(&mut left)?;
+        if left.next < items.len() {
+            return Err(de::Error::invalid_length(items.len(), &list_of(left.next).as_str()));
+        }
+        Ok(value)
+    }
 }
+
+/// A list of some length, in a message.
+fn list_of(length: usize) -> String {
+    format!("a list of {length}")
+}
+
+/// The name by which [`Reader`] knows [`AsIs`].
+const AS_IS: &str = "AsIs";
+
+/// A value for a type that is known later, or that looks at its shape itself. A date, which no key of the language is, becomes
+/// text: the type says then what to give.
+#[derive(Deserialize)]
+pub(crate) struct AsIs(pub Value);
 
 /// Whole numbers of each width.
 macro_rules! whole {
@@ -154,7 +179,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
             Value::Boolean(truth) => visitor.visit_bool(*truth),
             // No key of the language is a date.
             Value::Datetime(_) => Err(self.wrong(&(&visitor as &dyn Expected).to_string())),
-            Value::Array(items) => visitor.visit_seq(Items { items, next: 0 }),
+            Value::Array(items) => Self::list(items, visitor),
             Value::Table(table) => visitor.visit_map(Entries::of(table, None)),
         }
     }
@@ -197,10 +222,13 @@ impl<'de> Deserializer<'de> for Reader<'de> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _name: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, ValueError> {
-        visitor.visit_newtype_struct(self)
+        match name {
+            AS_IS => visitor.visit_newtype_struct(self.0.clone()).map_err(de::Error::custom),
+            _ => visitor.visit_newtype_struct(self),
+        }
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
@@ -210,8 +238,12 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         }
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, _length: usize, visitor: V) -> Result<V::Value, ValueError> {
-        self.deserialize_seq(visitor)
+    fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, ValueError> {
+        match self.0 {
+            Value::Array(items) if items.len() == length => Self::list(items, visitor),
+            Value::Array(items) => Err(de::Error::invalid_length(items.len(), &list_of(length).as_str())),
+            _ => Err(self.wrong(LIST)),
+        }
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
@@ -325,6 +357,7 @@ impl<'de> de::SeqAccess<'de> for Items<'de> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::{Part, ProxyHost};
     use farspan_transport::balance::BalanceConfig;
     use farspan_transport::coding::CodingConfig;
     use farspan_transport::congestion::CongestionConfig;
@@ -372,15 +405,16 @@ mod tests {
     fn types_have_words() {
         for (text, expected) in [
             ("truth = 1", "truth: 1 does not fit here; give true or false"),
-            ("text = { a = 1 }", "text: a map does not fit here; give text in quotes"),
+            ("text = { a = 1 }", "text: a table does not fit here; give text in quotes"),
             ("text = 1979-05-27", "text: \"1979-05-27\" does not fit here; give text in quotes"),
             ("list = 'a'", "list: \"a\" does not fit here; give a list in brackets, such as [0, 1]"),
             (
                 "list = [1, 256]",
                 "list[1]: 256 does not fit here; give a whole number that is not negative, such as 8",
             ),
-            ("pair = [0.5]", "pair: a list of 1 does not fit here; give a tuple of size 2"),
-            ("number = [0.5]", "number: a sequence does not fit here; give a number, such as 0.5"),
+            ("pair = [0.5]", "pair: a list of 1 does not fit here; give a list of 2"),
+            ("pair = [0, 0.5, 1]", "pair: a list of 3 does not fit here; give a list of 2"),
+            ("number = [0.5]", "number: a list does not fit here; give a number, such as 0.5"),
             ("signed = 0.5", "signed: 0.5 does not fit here; give a whole number, such as 8"),
             (
                 "inner = [{}, { inner = [{ truth = 'no' }] }]",
@@ -392,6 +426,49 @@ mod tests {
             let error = read::<Every>("", &table).unwrap_err();
             assert_eq!(error.to_string(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_date_keeps_the_parameter_and_what_to_give() {
+        let part: Part =
+            read_value(&Value::Table("name = 'unocc'\nbeta = 1979-05-27".parse().unwrap())).unwrap();
+        assert_eq!(
+            component::<CongestionConfig>("here", &part.0).unwrap_err().to_string(),
+            "here.beta: \"1979-05-27\" does not fit here; give a number, such as 0.5"
+        );
+        let date = Value::Datetime("1979-05-27".parse().unwrap());
+        assert_eq!(
+            read_value::<Part>(&date).unwrap_err().to_string(),
+            "\"1979-05-27\" does not fit here; give a name, or a table such as { name = \"unocc\", beta = 0.5 }"
+        );
+        let error = read_value::<ProxyHost>(&date).unwrap_err().to_string();
+        assert!(error.contains("give a host's number, such as 63"), "{error}");
+    }
+
+    /// A type of a list that takes its first item alone.
+    #[test]
+    fn no_item_of_a_list_is_dropped() {
+        #[derive(Debug)]
+        struct First;
+        impl<'de> Deserialize<'de> for First {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Taking;
+                impl<'de> Visitor<'de> for Taking {
+                    type Value = First;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str("one")
+                    }
+                    fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<First, A::Error> {
+                        items.next_element::<u8>().map(|_| First)
+                    }
+                }
+                deserializer.deserialize_any(Taking)
+            }
+        }
+        let list: Value = vec![1, 2, 3].into();
+        let error = read_value::<First>(&list).unwrap_err();
+        assert_eq!(error.to_string(), "a list of 3 does not fit here; give a list of 1");
+        read_value::<First>(&vec![1].into()).unwrap();
     }
 
     #[test]

@@ -131,7 +131,7 @@ impl Keys {
         }
     }
 
-    /// The keys below a table at `path` (through arrays), for `--set`; `None` if the path is unknown.
+    /// The keys below a table at `path` (through arrays), for `--set`; none if the path is unknown.
     pub fn below(&self, path: &[&str]) -> Vec<String> {
         let mut nodes = Vec::new();
         self.flatten(&self.root, &mut nodes);

@@ -239,15 +239,20 @@ impl Source {
         let at_key = |error: ValueError| error.at(origin.key_place());
         let steps = steps(path).map_err(at_key)?;
         check_path(path, &steps).map_err(at_key)?;
-        for target in self.targets(path, &steps, value).map_err(at_key)? {
-            put(&mut self.table, &target, value.clone()).map_err(at_key)?;
-            self.make_way(&target, origin);
-            self.changes.push(Change { path: render(&target), origin: origin.clone() });
+        let targets = self.targets(path, &steps, value).map_err(at_key)?;
+        for target in &targets {
+            put(&mut self.table, target, value.clone()).map_err(at_key)?;
+            self.make_way(target, origin);
+            self.changes.push(Change { path: render(target), origin: origin.clone() });
         }
         Keys::of_scenario().check(&self.table).map_err(at_key)?;
-        // Of what was set, the text or the argument has the place of the whole.
-        let of_whole = |error: ValueError| ValueError { path: path.to_owned(), ..error }.at(origin.place(""));
-        read::<ScenarioText>("", &self.table).map(|_| ()).map_err(of_whole)
+        // The error is told at the path that was written, which may stand for several.
+        let as_written = |error: ValueError| {
+            let inside = targets.iter().find_map(|target| below(&render(target), &error.path));
+            let rest = inside.unwrap_or_default().to_owned();
+            ValueError { path: format!("{path}{rest}"), ..error }.at(origin.place(&rest))
+        };
+        read::<ScenarioText>("", &self.table).map(|_| ()).map_err(as_written)
     }
 
     /// Of keys that exclude each other, one that was just set takes the place of what it was set over, but not of what was
@@ -528,6 +533,18 @@ mod tests {
         let error = set("workload.flow_size=4 parsecs").unwrap_err();
         assert!(error.starts_with("--set workload.flow_size=4 parsecs: workload.flow_size: "), "{error}");
         assert!(error.contains("the unit is not known here"), "{error}");
+    }
+
+    #[test]
+    fn a_wrong_item_is_told_at_its_own_place_over_a_base_or_without() {
+        let error = |text: &str| Source::new("t.toml", text, None).unwrap_err().to_string();
+        let item = "senders[2]: \"a\" does not fit here; give a whole number that is not negative, such as 8";
+        let over = error("base = 'uno/incast-intra'\n[workload]\nsenders = [0, 1, 'a']");
+        assert_eq!(over, format!("t.toml:3:18: workload.{item}"));
+        let alone = error("[[workload]]\nkind = 'incast'\nsenders = [0, 1, 'a']");
+        assert_eq!(alone, format!("t.toml:3:18: workload[0].{item}"));
+        let set = set("workload.senders=[0, 1, 'a']").unwrap_err();
+        assert_eq!(set, format!("--set workload.senders=[0, 1, 'a']: workload.{item}"));
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub use model::{Defaults, Ecmp, Link, Node, Site, TopologyFile};
 
 use crate::catalog::builtin::BuiltInTopology;
 use crate::error::{Place, ScenarioError, ValueError};
-use crate::limits::{FASTEST, LARGEST_BUFFER, LONGEST_DELAY, SLOWEST, within};
+use crate::limits::{FASTEST, LARGEST_BUFFER, LONGEST_DELAY, SLOWEST, each_within};
 use crate::text::document::Document;
 use crate::text::schema::Keys;
 use farspan_fabric::Network;
@@ -120,22 +120,21 @@ impl TopologyDocument {
     fn check_ranges(&self) -> Result<(), ValueError> {
         let one = Bytes::new(1);
         let Defaults { rate, delay, buffer, switch_delay } = self.file.defaults;
-        within("defaults.rate", rate, SLOWEST, FASTEST)?;
-        within("defaults.delay", delay, Duration::ZERO, LONGEST_DELAY)?;
-        within("defaults.buffer", buffer, one, LARGEST_BUFFER)?;
-        within("defaults.switch_delay", switch_delay, Duration::ZERO, LONGEST_DELAY)?;
+        each_within("defaults.rate", rate, SLOWEST, FASTEST)?;
+        each_within("defaults.delay", delay, Duration::ZERO, LONGEST_DELAY)?;
+        each_within("defaults.buffer", buffer, one, LARGEST_BUFFER)?;
+        each_within("defaults.switch_delay", switch_delay, Duration::ZERO, LONGEST_DELAY)?;
         for (n, node) in self.file.node.iter().enumerate() {
             let path = format!("node[{n}].switch_delay");
-            within(&path, node.switch_delay, Duration::ZERO, LONGEST_DELAY)?;
+            each_within(&path, node.switch_delay, Duration::ZERO, LONGEST_DELAY)?;
         }
         for (l, link) in self.file.link.iter().enumerate() {
             let path = |key: &str| format!("link[{l}].{key}");
-            within(&path("rate"), link.rate, SLOWEST, FASTEST)?;
-            within(&path("delay"), link.delay, Duration::ZERO, LONGEST_DELAY)?;
-            within(&path("count"), link.count, 1, graph::MOST_PARALLEL)?;
-            for buffer in link.buffer.iter().flat_map(|buffer| buffer.0) {
-                within(&path("buffer"), Some(buffer), one, LARGEST_BUFFER)?;
-            }
+            each_within(&path("rate"), link.rate, SLOWEST, FASTEST)?;
+            each_within(&path("delay"), link.delay, Duration::ZERO, LONGEST_DELAY)?;
+            each_within(&path("count"), link.count, 1, graph::MOST_PARALLEL)?;
+            let buffers = link.buffer.iter().flat_map(|buffers| buffers.0);
+            each_within(&path("buffer"), buffers, one, LARGEST_BUFFER)?;
         }
         Ok(())
     }

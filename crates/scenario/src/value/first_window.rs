@@ -14,7 +14,7 @@ use std::str::FromStr;
 pub enum FirstWindow {
     /// The bandwidth-delay product of the flow's own path.
     Bdp,
-    /// So manieth part of it: the fair share of as many flows that start together.
+    /// One n-th of it: the fair share of as many flows that start together.
     BdpOver(NonZeroU32),
     /// Ten full packets.
     Iw10,

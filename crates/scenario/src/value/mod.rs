@@ -12,9 +12,9 @@ mod words;
 pub use first_window::FirstWindow;
 pub use shape::{Buffers, ClassSizes, FlowChoice, Names, Oversubscription, Part, PortChoice, Sizes};
 pub use words::{
-    CollectiveAlgorithm, FaultKind, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, MixUnit, NodeType,
-    OnwardRule, Overflow, PfcLinks, PortTier, Profile, ProxyDelayName, ProxyHostRule, ProxyLossName,
-    ProxyRule, RoutingRule, Telemetry, TopologyKind, TrimVictim, Wiring, WorkloadKind,
+    CollectiveAlgorithm, FaultKind, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, MixUnit, NamedMix,
+    NodeType, OnwardRule, Overflow, PfcLinks, PortTier, Profile, ProxyDelayName, ProxyHostRule,
+    ProxyLossName, ProxyRule, RoutingRule, Telemetry, TopologyKind, TrimVictim, Wiring, WorkloadKind,
 };
 
 use crate::names;
@@ -165,40 +165,16 @@ impl Interval {
 /// The fraction of traffic that stays inside a site: a named mix, or intra : inter.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Mix {
-    /// 4:1 by flows; WebSearch inside, Alibaba's regional WAN between the sites (Uno, section 5.1).
-    Paper,
-    /// 4:1 by flows; AliStorage2019 inside, WebSearch between the sites (the flow lists published with Uno).
-    Artifact,
+    /// One with a name, which brings its sizes.
+    Named(NamedMix),
     /// Parts intra and parts inter.
     Ratio(f64, f64),
-}
-
-impl Mix {
-    /// Parts intra and parts inter.
-    #[must_use]
-    pub const fn ratio(self) -> (f64, f64) {
-        match self {
-            Self::Paper | Self::Artifact => (4.0, 1.0),
-            Self::Ratio(intra, inter) => (intra, inter),
-        }
-    }
-
-    /// The size distributions, intra and inter, that a named mix brings.
-    #[must_use]
-    pub const fn sizes(self) -> Option<(&'static str, &'static str)> {
-        match self {
-            Self::Paper => Some(("websearch", "alibaba-wan")),
-            Self::Artifact => Some(("alistorage", "websearch")),
-            Self::Ratio(..) => None,
-        }
-    }
 }
 
 impl fmt::Display for Mix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Paper => f.write_str("paper"),
-            Self::Artifact => f.write_str("artifact"),
+            Self::Named(mix) => mix.fmt(f),
             Self::Ratio(intra, inter) => write!(f, "{intra}:{inter}"),
         }
     }
@@ -208,10 +184,8 @@ impl FromStr for Mix {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "paper" => return Ok(Self::Paper),
-            "artifact" => return Ok(Self::Artifact),
-            _ => {}
+        if let Ok(mix) = text.parse() {
+            return Ok(Self::Named(mix));
         }
         let part = |s: &str| s.trim().parse::<f64>().ok().filter(|x| x.is_finite() && *x >= 0.0);
         text.split_once(':')

@@ -2,14 +2,17 @@
 
 use super::Part;
 use super::words::{ProxyDelayName, ProxyHostRule, ProxyLossName};
-use crate::text::reader::{read, read_value};
+use crate::error::ValueError;
+use crate::text::reader::AsIs;
+use farspan_transport::ByName;
 use farspan_transport::proxy::Delay;
 use farspan_transport::proxy::detector::PerFlowConfig;
 use farspan_units::{Bytes, Duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::de::{Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -24,8 +27,8 @@ pub enum ProxyHost {
     Each(Vec<Option<u32>>),
 }
 
-const HOSTS: &str = "the value does not fit here; give a host's number, such as 63, a rule (\"last\", \"random\", \"planned\", \"probed\"), or a list with a number or \
-                     \"none\" for each incast, such as [63, \"none\"]";
+const HOSTS: &str = "the value does not fit here; give a host's number, such as 63, a rule (\"last\", \"random\", \
+                     \"planned\", \"probed\"), or a list with a number or \"none\" for each incast, such as [63, \"none\"]";
 
 impl ProxyHost {
     fn of(value: &toml::Value) -> Option<Self> {
@@ -58,7 +61,7 @@ impl Serialize for ProxyHost {
 
 impl<'de> Deserialize<'de> for ProxyHost {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::of(&toml::Value::deserialize(deserializer)?).ok_or_else(|| D::Error::custom(HOSTS))
+        Self::of(&AsIs::deserialize(deserializer)?.0).ok_or_else(|| D::Error::custom(HOSTS))
     }
 }
 
@@ -97,15 +100,19 @@ impl ProxyDelay {
     /// As the transport has it.
     ///
     /// # Errors
-    /// If the points are no distribution.
-    pub fn get(&self) -> Result<Delay, farspan_transport::proxy::DelayError> {
+    /// If the points at `path` are no distribution.
+    pub fn get(&self, path: &str) -> Result<Delay, ValueError> {
         let of = |points: &[(f64, u64)]| points.iter().map(|&(p, ns)| (p, Duration::from_ns(ns))).collect();
-        match self {
-            Self::Constant(delay) => Ok(Delay::Constant(*delay)),
-            Self::Named(ProxyDelayName::Ebpf) => Delay::drawn(of(&EBPF)),
-            Self::Named(ProxyDelayName::UserSpace) => Delay::drawn(of(&USER_SPACE)),
-            Self::Points(points) => Delay::drawn(points.clone()),
-        }
+        let points = match self {
+            Self::Constant(delay) => return Ok(Delay::Constant(*delay)),
+            Self::Named(ProxyDelayName::Ebpf) => of(&EBPF),
+            Self::Named(ProxyDelayName::UserSpace) => of(&USER_SPACE),
+            Self::Points(points) => points.clone(),
+        };
+        Delay::drawn(points).map_err(|error| {
+            let cure = "write points such as [[0.0, \"0us\"], [0.5, \"2us\"], [1.0, \"9us\"]]";
+            ValueError::rule(path, error.to_string(), cure)
+        })
     }
 }
 
@@ -183,39 +190,36 @@ impl ProxyLoss {
             Self::None => ProxyLossName::None,
         }
     }
+}
 
-    fn of(name: ProxyLossName, parameters: &toml::Table) -> Result<Self, String> {
-        if name == ProxyLossName::GapFlow {
-            return read("", parameters).map(Self::GapFlow).map_err(|error| error.to_string());
+/// As text has it: a name, or a table with name and parameters.
+impl From<ProxyLoss> for Part {
+    fn from(loss: ProxyLoss) -> Self {
+        let mut part = Self::default();
+        if let ProxyLoss::GapFlow(config) = loss {
+            part.0 = toml::Table::try_from(config).expect("numbers and times have a TOML form");
         }
+        part.0.insert("name".to_owned(), loss.name().name().into());
+        part
+    }
+}
+
+impl ByName for ProxyLoss {
+    fn deserialize_named<'de, D: Deserializer<'de>>(name: &str, parameters: D) -> Result<Self, D::Error> {
+        let unknown = |_| D::Error::unknown_variant(name, ProxyLossName::NAMES);
+        let loss = match name.parse().map_err(unknown)? {
+            ProxyLossName::GapFlow => return PerFlowConfig::deserialize(parameters).map(Self::GapFlow),
+            ProxyLossName::Trim => Self::Trim,
+            ProxyLossName::GapPath => Self::GapPath,
+            ProxyLossName::None => Self::None,
+        };
+        let parameters = BTreeMap::<String, IgnoredAny>::deserialize(parameters)?;
         match parameters.keys().next() {
-            Some(key) => {
-                Err(format!("{name} has no parameter {key}; remove it, or write name = \"gap-flow\""))
-            }
-            None if name == ProxyLossName::Trim => Ok(Self::Trim),
-            None if name == ProxyLossName::GapPath => Ok(Self::GapPath),
-            None => Ok(Self::None),
+            None => Ok(loss),
+            Some(key) => Err(D::Error::custom(format!(
+                "{name} has no parameter {key}; remove it, or write name = \"gap-flow\""
+            ))),
         }
-    }
-}
-
-impl Serialize for ProxyLoss {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self::GapFlow(config) = self else { return self.name().serialize(serializer) };
-        let mut table = toml::Table::try_from(config).map_err(serde::ser::Error::custom)?;
-        table.insert("name".to_owned(), self.name().to_string().into());
-        table.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for ProxyLoss {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Part(mut table) = Part::deserialize(deserializer)?;
-        let missing =
-            || D::Error::custom("a table without a name; write { name = \"gap-flow\", window = 256 }");
-        let name = table.remove("name").ok_or_else(missing)?;
-        let name: ProxyLossName = read_value(&name).map_err(D::Error::custom)?;
-        Self::of(name, &table).map_err(D::Error::custom)
     }
 }
 

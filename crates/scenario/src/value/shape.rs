@@ -1,5 +1,6 @@
 //! Values that take one of several shapes: a word or a list, a number or two, a name or a table.
 
+use crate::text::reader::AsIs;
 use farspan_units::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error as _, SeqAccess, Visitor, value::MapAccessDeserializer};
@@ -364,6 +365,14 @@ impl Part {
     pub fn name(&self) -> Option<&str> {
         self.0.get("name").and_then(toml::Value::as_str)
     }
+
+    /// Writes a component that has no parameters as its bare name.
+    pub(crate) fn in_short<S: Serializer>(part: &Option<Self>, serializer: S) -> Result<S::Ok, S::Error> {
+        match part.as_ref().map(|part| (part.name(), part.0.len())) {
+            Some((Some(name), 1)) => serializer.serialize_some(name),
+            _ => part.serialize(serializer),
+        }
+    }
 }
 
 impl Serialize for Part {
@@ -383,8 +392,11 @@ impl<'de> Deserialize<'de> for Part {
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Part, E> {
                 Ok(Part::named(text))
             }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Part, A::Error> {
-                let table = toml::Table::deserialize(MapAccessDeserializer::new(map))?;
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Part, A::Error> {
+                let mut table = toml::Table::new();
+                while let Some((key, AsIs(value))) = map.next_entry()? {
+                    table.insert(key, value);
+                }
                 if table.is_empty() {
                     let problem = "an empty table; give a name or a parameter, or leave it out";
                     return Err(serde::de::Error::custom(problem));

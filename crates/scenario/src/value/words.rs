@@ -237,6 +237,30 @@ words! {
 }
 
 words! {
+    /// A mix with a name.
+    NamedMix is "mix" {
+        /// 4:1 by flows; WebSearch inside, Alibaba's regional WAN between the sites (Uno, section 5.1).
+        Paper = "paper",
+        /// 4:1 by flows; AliStorage2019 inside, WebSearch between the sites (the flow lists published with Uno).
+        Artifact = "artifact",
+    } planned []
+}
+
+impl NamedMix {
+    /// Parts intra and parts inter of every named mix.
+    pub const RATIO: [f64; 2] = [4.0, 1.0];
+
+    /// The size distributions, intra and inter, that it brings.
+    #[must_use]
+    pub const fn sizes(self) -> [&'static str; 2] {
+        match self {
+            Self::Paper => ["websearch", "alibaba-wan"],
+            Self::Artifact => ["alistorage", "websearch"],
+        }
+    }
+}
+
+words! {
     /// The unit in which an intra : inter ratio counts.
     MixUnit is "mix unit" {
         /// Flows.

@@ -172,3 +172,35 @@ fn every_key_of_the_schema_has_a_meaning() {
         visit(name, definition);
     }
 }
+
+#[test]
+fn a_mix_is_written_once_and_comes_back() {
+    let part = "workload=[{ kind = 'poisson', load = 0.1, flows = 9, ";
+    for (keys, there, absent) in [
+        ("mix = 'paper' }]", &["mix = \"paper\"", "mix_unit = \"flows\""][..], &["sizes", "class"][..]),
+        (
+            "mix = 'artifact', class = 'inter' }]",
+            &["mix = \"artifact\"", "class = \"inter\""],
+            &["sizes", "mix_unit"],
+        ),
+        (
+            "mix = '3:1', mix_unit = 'bytes', sizes = 'websearch' }]",
+            &["mix = \"3:1\"", "mix_unit = \"bytes\"", "sizes ="],
+            &["class"],
+        ),
+        ("sizes = 'websearch' }]", &["mix = \"4:1\"", "sizes ="], &["class"]),
+        ("class = 'intra', sizes = 'websearch' }]", &["class = \"intra\"", "sizes ="], &["mix"]),
+    ] {
+        let resolved = with("uno/websearch", &[&format!("{part}{keys}")]).resolve().unwrap();
+        let text = resolved.to_toml();
+        let (_, workload) = text.split_once("[[workload]]").unwrap();
+        let workload = workload.split_once("\n[").map_or(workload, |(workload, _)| workload);
+        there.iter().for_each(|key| assert_eq!(workload.matches(key).count(), 1, "{key} in {workload}"));
+        absent.iter().for_each(|key| assert!(!workload.contains(key), "{key} in {workload}"));
+        let file = std::env::temp_dir().join(format!("farspan-mix-{}.toml", std::process::id()));
+        std::fs::write(&file, &text).unwrap();
+        let again = Request::new(&file.display().to_string()).resolve().unwrap();
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(again.scenario(), resolved.scenario());
+    }
+}

@@ -4,9 +4,9 @@ use farspan_scenario::catalog::catalog;
 use farspan_scenario::{
     NamedControl, RegisterError, Request, built_in_schemes, check_control_name, register, schema,
 };
-use farspan_transport::ConfigError;
 use farspan_transport::congestion::{Ack, Congestion, Decision, Ecn, Factory, Needs, SignalBytes, Start};
-use farspan_units::{Bytes, TelemetryKind};
+use farspan_transport::{CnpConfig, ConfigError};
+use farspan_units::{Bytes, Duration, TelemetryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,7 +76,11 @@ impl Congestion for Window {
 /// A control that differs from [`Constant`] in its name, and has no right constants.
 macro_rules! called {
     ($control:ident, $name:literal, $constants:literal) => {
+        called!($control, $name, $constants, None);
+    };
+    ($control:ident, $name:literal, $constants:literal, $cnps:expr) => {
         #[derive(Default, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
         struct $control {}
 
         impl NamedControl for $control {
@@ -90,7 +94,7 @@ macro_rules! called {
             }
 
             fn needs(&self) -> Needs {
-                Constant::default().needs()
+                Needs { cnps: $cnps, ..Constant::default().needs() }
             }
 
             fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {
@@ -102,7 +106,16 @@ macro_rules! called {
 
 called!(Impostor, "constant", "");
 called!(BuiltIn, "dctcp", "");
+called!(Notified, "notified", "", Some(CnpConfig { interval: Duration::from_us(50) }));
 called!(Illegible, "illegible", "ports.marking = step");
+called!(WrongPorts, "wrong-ports", "ports.marking = \"stp\"");
+called!(WrongPortsKey, "wrong-ports-key", "[ports]\nmaking = \"step\"");
+called!(WrongRecovery, "wrong-recovery", "recovery = { name = \"rck\" }");
+called!(WrongTimeout, "wrong-timeout", "recovery.rto = 5");
+called!(WrongWindow, "wrong-window", "recovery.name = \"rack\"\nwindow_check = \"fit\"");
+called!(WrongParameter, "wrong-parameter", "congestion.packets = 20");
+called!(NoTable, "no-table", "congestion = 1979-05-27");
+called!(WrongKey, "wrong-key", "port.marking = \"step\"");
 
 /// A control that is registered late.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
@@ -155,6 +168,28 @@ fn a_name_is_had_once_and_is_none_of_farspans_own() {
         assert_eq!(check_control_name(wrong), Err(RegisterError::Name { name: wrong.to_owned() }));
     }
     assert_eq!(check_control_name("my-control_2"), Ok(()));
+}
+
+fn refused<C: NamedControl>() -> String {
+    register::<C>().unwrap_err().to_string()
+}
+
+/// A mistake that no user of the control could mend is told to its author.
+#[test]
+fn constants_that_do_not_fit_name_key_and_cure() {
+    for (said, key, cure) in [
+        (refused::<WrongPorts>(), "wrong-ports\": CONSTANTS:1:17: ports.marking: ", "did you mean \"step\"?"),
+        (refused::<WrongPortsKey>(), "ports.making: unknown key", "did you mean \"marking\"?"),
+        (refused::<WrongRecovery>(), "CONSTANTS:1:21: recovery.name: ", "did you mean \"rack\"?"),
+        (refused::<WrongTimeout>(), "CONSTANTS:1:16: recovery.rto: 5 does not fit here", "give "),
+        (refused::<WrongWindow>(), "CONSTANTS:2:16: window_check: ", "did you mean \"fits\"?"),
+        (refused::<WrongParameter>(), "congestion.packets: unknown key", "Known here: "),
+        (refused::<NoTable>(), "CONSTANTS:1:14: congestion: not a table", "give parameters"),
+        (refused::<WrongKey>(), "CONSTANTS:1:1: port: unknown key", "did you mean \"ports\"?"),
+    ] {
+        assert!(said.contains(key) && said.contains(cure), "{said}\n  expected {key} and {cure}");
+    }
+    assert!(built_in_schemes().iter().all(|scheme| !scheme.name.starts_with("wrong")));
 }
 
 /// The keys of scenarios are kept, and those of a control join them whenever it comes.
@@ -219,6 +254,16 @@ fn wrong_parameters_are_told_as_those_of_built_in_controls() {
     assert!(kind.contains("packets: ") && kind.contains("does not fit here"), "{kind}");
     let name = error("scheme.intra.congestion=constat");
     assert!(name.contains("did you mean \"constant\"?"), "{name}");
+}
+
+#[test]
+fn a_naive_proxy_is_not_for_a_control_that_needs_more_than_acks() {
+    register::<Notified>().unwrap();
+    let naive = |scheme: &str| request(scheme, &["scheme.proxy.kind=naive", "scheme.inter.coding=none"]);
+    let error = error(&naive("notified/constant"));
+    let words = "scheme.proxy.kind: notified needs more from its receiver than ACKs";
+    assert!(error.contains(words) && error.contains("choose another control for scheme.intra"), "{error}");
+    naive("constant").resolve().unwrap();
 }
 
 #[test]

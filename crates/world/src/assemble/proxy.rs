@@ -53,12 +53,13 @@ pub(super) fn proxies(
         return Err(ValueError::rule(format!("workload[{}].balance", group.part), problem, cure));
     }
     let hosts = Choosing { scenario, network, routes, workload, inter, seed }.hosts(proxy, &groups)?;
+    let delay = proxy.delay.get("scheme.proxy.delay")?;
     let spec = |(group, host): (Group, Option<HostId>)| {
         Some(ProxySpec {
             host: host?,
             kind: kind(proxy, scenario, inter),
             flows: group.flows,
-            delay: proxy.delay.get().expect("delays are checked when a scenario is resolved"),
+            delay: delay.clone(),
             longest_silence: proxy.patience,
         })
     };

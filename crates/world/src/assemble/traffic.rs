@@ -4,11 +4,10 @@ use crate::memory;
 use farspan_scenario::Resolved;
 use farspan_scenario::ValueError;
 use farspan_scenario::model::{
-    self, Classes, CollectiveKind, DrawnHosts, FlowCount, FlowSizes, Incast, IncastHosts, Members, Scenario,
-    Traffic, Workload as Part,
+    self, Classes, CollectiveKind, DrawnHosts, FlowCount, Incast, IncastHosts, Members, Scenario, Traffic,
+    Workload as Part,
 };
-use farspan_scenario::value::{CollectiveAlgorithm, LoadReference, LoadUnit, MixUnit, Sizes};
-use farspan_transport::Class;
+use farspan_scenario::value::{CollectiveAlgorithm, LoadReference, LoadUnit, MixUnit, NamedMix, Sizes};
 use farspan_transport::coding::Shape;
 use farspan_units::{Bytes, Duration, HostId, Time};
 use farspan_workload::{
@@ -201,7 +200,7 @@ impl Draw<'_> {
         part: &model::Poisson,
         start: Time,
     ) -> Result<Poisson, ValueError> {
-        let (intra, inter) = self.distributions(path, &part.sizes)?;
+        let (intra, inter) = self.distributions(path, &part.classes)?;
         let warmup = self.scenario.measure.warmup;
         // With a warm-up, arrivals go on until the last measured flow has ended.
         let tail = if warmup.is_zero() { Duration::ZERO } else { self.scenario.stop.time };
@@ -226,16 +225,16 @@ impl Draw<'_> {
     fn distributions(
         &self,
         path: &str,
-        sizes: &FlowSizes,
+        classes: &Classes,
     ) -> Result<(SizeDistribution, SizeDistribution), ValueError> {
         let key = format!("{path}.sizes");
-        let (intra, inter) = match sizes {
-            FlowSizes::Own(Sizes::Both(name)) => ((key.clone(), name.as_str()), (key, name.as_str())),
-            FlowSizes::Own(Sizes::PerClass(sizes)) => (
+        let (intra, inter) = match classes.sizes().map_err(NamedMix::sizes) {
+            Ok(Sizes::Both(name)) => ((key.clone(), name.as_str()), (key, name.as_str())),
+            Ok(Sizes::PerClass(sizes)) => (
                 (format!("{key}.intra"), sizes.intra.as_str()),
                 (format!("{key}.inter"), sizes.inter.as_str()),
             ),
-            FlowSizes::OfMix { intra, inter, .. } => ((key.clone(), *intra), (key, *inter)),
+            Err([intra, inter]) => ((key.clone(), intra), (key, inter)),
         };
         Ok((self.distribution(intra)?, self.distribution(inter)?))
     }
@@ -252,17 +251,10 @@ impl Draw<'_> {
 }
 
 fn load(part: &model::Poisson) -> Load {
-    let (intra, inter, unit) = match part.classes {
-        Classes::One(Class::Intra) => (1.0, 0.0, workload::MixUnit::Flows),
-        Classes::One(Class::Inter) => (0.0, 1.0, workload::MixUnit::Flows),
-        Classes::Mixed { mix, unit } => {
-            let (intra, inter) = mix.ratio();
-            let unit = match unit {
-                MixUnit::Bytes => workload::MixUnit::Bytes,
-                MixUnit::Flows => workload::MixUnit::Flows,
-            };
-            (intra, inter, unit)
-        }
+    let [intra, inter] = part.classes.parts();
+    let unit = match part.classes.unit() {
+        MixUnit::Bytes => workload::MixUnit::Bytes,
+        MixUnit::Flows => workload::MixUnit::Flows,
     };
     Load::Mixed {
         load: part.load,

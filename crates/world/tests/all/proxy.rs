@@ -152,6 +152,11 @@ fn what_makes_no_sense_is_refused_with_place_and_cure() {
             "scheme.proxy.delay",
             "write points such as",
         ),
+        (
+            &[streamlined, "scheme.proxy.delay=[[0.0, \"0us\", 7], [1.0, \"9us\", 8]]"],
+            "scheme.proxy.delay",
+            "a list of 3 does not fit here; give a list of 2",
+        ),
         (&[streamlined, "scheme.proxy.patience=0"], "scheme.proxy.patience", "1 to 1000"),
         (&[streamlined, "scheme.inter.coding=mds"], "scheme.proxy.kind", "coding = \"none\""),
         (
@@ -173,6 +178,16 @@ fn what_makes_no_sense_is_refused_with_place_and_cure() {
             "power of two",
         ),
         (&[streamlined, "scheme.proxy.loss={name=\"trim\", window=64}"], "scheme.proxy.loss", "remove it"),
+        (
+            &[streamlined, "scheme.proxy.loss={name=\"gap-flow\", window=\"a\"}"],
+            "scheme.proxy.loss.window: \"a\" does not fit here",
+            "give a whole number that is not negative, such as 8",
+        ),
+        (
+            &["scheme.proxy={kind=\"none\", loss=\"gap-flo\"}"],
+            "scheme.proxy.loss",
+            "did you mean \"gap-flow\"?",
+        ),
         (
             &[streamlined, "scheme.proxy.loss={name=\"gap-flow\", windo=64}"],
             "scheme.proxy.loss.windo",

@@ -73,6 +73,18 @@ fn wrong_texts_name_line_column_and_cure() {
             "scheme.intra.congestion.bet",
             &["\"beta\""],
         ),
+        (
+            "[scheme.intra]\ncongestion = { name = 'unocc', beta = 1979-05-27 }",
+            "2:39",
+            "scheme.intra.congestion.beta",
+            &["\"1979-05-27\" does not fit here; give a number, such as 0.5"],
+        ),
+        (
+            "[scheme.proxy]\nloss = { name = 'gap-flow', window = 'a' }",
+            "2:38",
+            "scheme.proxy.loss.window",
+            &["\"a\" does not fit here; give a whole number that is not negative, such as 8"],
+        ),
     ];
     for (text, place, key, words) in cases {
         let file = folder.write("case.toml", text);
