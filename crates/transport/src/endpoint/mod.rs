@@ -125,7 +125,7 @@ pub struct Endpoint {
     trimmed: FlowMap<PeerFlow, u32>,
     /// Records of complete receivers of coded messages of which segments were decoded.
     decoded: FlowMap<PeerFlow, Box<Decoded>>,
-    /// Names under which messages are kept that may also come another way, by their names there.
+    /// Of messages that may also come through proxies, the senders' names, under which they are kept, by the proxies'.
     other_names: FlowMap<PeerFlow, PeerFlow>,
     /// ACKs, NACKs, pulls and CNPs that wait for the NIC.
     replies: Replies,
@@ -415,10 +415,10 @@ impl Endpoint {
         let trimmed = self.trimmed.get(&name).copied().unwrap_or_default();
         if let Some(receiver) = self.receivers.by_name(name) {
             let repaired = receiver.blocks.as_ref().map_or(0, |blocks| blocks.repaired());
-            return Some(receiver.counters().view(flow, false, trimmed, repaired));
+            return Some(receiver.counters().view(name.flow, false, trimmed, repaired));
         }
         let repaired = self.decoded.get(&name).map_or(0, |decoded| decoded.blocks());
-        self.delivered.get(name).map(|counters| counters.view(flow, true, trimmed, repaired))
+        self.delivered.get(name).map(|counters| counters.view(name.flow, true, trimmed, repaired))
     }
 }
 

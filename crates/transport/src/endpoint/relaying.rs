@@ -33,10 +33,11 @@ impl Endpoint {
     }
 
     /// A message from `from` that it calls `flow` may also come through a proxy, which calls it `proxy_flow` on the way here
-    /// ([`Relay::onward_flow`]): whichever way its packets come, they are those of one message. Before the first of them.
+    /// ([`Relay::onward_flow`]): whichever way its packets come, they are those of one message, which goes by its sender and the
+    /// number there. Before the first of them.
     pub fn expect_relayed(&mut self, from: HostId, flow: FlowId, proxy: HostId, proxy_flow: FlowId) {
-        let direct = PeerFlow { peer: from, flow };
-        self.other_names.insert(direct, PeerFlow { peer: proxy, flow: proxy_flow });
+        let through = PeerFlow { peer: proxy, flow: proxy_flow };
+        self.other_names.insert(through, PeerFlow { peer: from, flow });
     }
 
     /// Its proxy fails: it forgets all that waits, and from now on takes no packet of the flows that it relayed.

@@ -76,7 +76,9 @@ impl Incoming {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Received {
-    /// The flow.
+    /// The host whose message it is, though the packet may have come through a proxy.
+    pub from: HostId,
+    /// The message's number there.
     pub flow: FlowId,
     /// Where in the message it belongs, or which parity it is.
     pub payload: Payload,
