@@ -17,11 +17,12 @@ impl Endpoint {
     }
 
     /// Forgets a receiver of a message from `peer`, live or complete, and says whether there was one; with it, under which
-    /// numbers the message might come through proxies. A packet of the flow that comes later is the first of a message again;
-    /// ACKs that wait for the NIC still leave.
+    /// numbers the message might come through proxies. A packet of the flow that comes later is the first of a message again,
+    /// also if the number is closed since the [peer was forgotten](Self::forget_peer); ACKs that wait for the NIC still leave.
     pub fn forget(&mut self, peer: HostId, flow: FlowId) -> bool {
         let name = self.known_as(PeerFlow { peer, flow });
         self.other_names.retain(|_, known_as| *known_as != name);
+        self.reopen(name);
         let live = self.receivers.key(name).and_then(|key| self.receivers.remove(key)).is_some();
         let complete = self.delivered.remove(name);
         self.trimmed.remove(&name);
@@ -35,6 +36,11 @@ impl Endpoint {
     /// it. Afterwards its numbers mean other messages, from 0 on. Senders of messages to it end, and what it says of them
     /// later is dropped: gives their reports, by number. What is relayed to it goes no further, and its sender hears no more of
     /// it from here. Of a peer that is a proxy, the messages that came through it stay: they are their senders'.
+    ///
+    /// The numbers of flows that it sent through here stay closed: their packets are dropped, so that a sender that was only silent
+    /// hears nothing from here, and goes straight to its receiver. [`Self::relay`] and [`Self::forget`] open a number again; before,
+    /// no message from the peer to this host itself may bear it. What stays is a name of 8 bytes for each such flow, until the
+    /// peer is forgotten once more.
     ///
     /// It walks all flows of the endpoint. To end single flows, call [`Self::cancel`] and [`Self::forget`].
     pub fn forget_peer(&mut self, now: Time, peer: HostId) -> Vec<SenderReport> {

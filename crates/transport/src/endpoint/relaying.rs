@@ -23,7 +23,8 @@ impl Endpoint {
         self
     }
 
-    /// Relays a flow from now on: before its first packet comes.
+    /// Relays a flow from now on: before its first packet comes. Its number may be one of a flow that was
+    /// [forgotten](Self::forget_peer) with its sender.
     ///
     /// # Panics
     /// If the endpoint was built without [`Self::with_proxy`].
@@ -68,6 +69,13 @@ impl Endpoint {
         live.into_iter().map(|(_, own)| own).collect()
     }
 
+    /// A flow that the host relayed before may be a message to here.
+    pub(super) fn reopen(&mut self, name: PeerFlow) {
+        if let Some(proxies) = &mut self.proxies {
+            proxies.reopen(name);
+        }
+    }
+
     /// The counters of a flow from `from` that it relays; `None`: it does not relay it.
     #[must_use]
     pub fn relayed(&self, from: HostId, flow: FlowId) -> Option<RelayCounters> {
@@ -98,7 +106,7 @@ impl Endpoint {
         self.proxies.as_ref().map(|proxies| proxies.queue(now))
     }
 
-    /// Whether the host relays a flow.
+    /// Whether the host relays a flow, or did for a sender that it has forgotten.
     #[cold]
     #[inline(never)]
     pub(super) fn is_relayed(&self, name: PeerFlow) -> bool {

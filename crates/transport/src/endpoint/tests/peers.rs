@@ -252,10 +252,31 @@ fn a_proxy_forgets_the_flows_of_one_sender_and_relays_its_numbers_anew() {
         assert_eq!((left.iter().filter(|left| left.2).count(), waiting(&proxy)), (2, 0));
         proxy.handle_packet(us(1), ack(RECEIVER, 20, 0, us(0)));
         assert_eq!(proxy.poll_transmit(us(1)), Poll::Idle, "late feedback");
+        for late in [data(2, 3, MSS), trimmed(2, 3, MSS)] {
+            assert_eq!(proxy.handle_packet(us(1), late), None, "it is not taken for a message to here");
+        }
+        assert_eq!((proxy.poll_transmit(us(1)), proxy.receiver(PEER, FlowId(9))), (Poll::Idle, None));
         proxy.relay(relay(PEER, 22, is_naive));
         proxy.handle_packet(us(2), data(0, 3, MSS));
         assert!(leaving(&mut proxy, us(2)).contains(&(RECEIVER, 22, true)));
         assert_eq!(proxy.relayed(PEER, FlowId(9)).map(|relayed| relayed.arrived_packets), Some(1));
+    }
+}
+
+#[test]
+fn a_number_that_is_closed_is_free_when_it_or_its_peer_is_forgotten_once_more() {
+    for forgets_peer in [false, true] {
+        let mut proxy = proxy(false);
+        proxy.handle_packet(us(0), data(0, 3, MSS));
+        proxy.forget_peer(us(0), PEER);
+        assert_eq!(proxy.handle_packet(us(1), data(1, 3, MSS)), None);
+        if forgets_peer {
+            proxy.forget_peer(us(1), PEER);
+        } else {
+            assert!(!proxy.forget(PEER, FlowId(9)), "there is no receiver");
+        }
+        assert!(proxy.handle_packet(us(2), data(0, 1, MSS)).is_some(), "a message to here");
+        assert!(matches!(proxy.poll_event(), Some(Event::Delivered(report)) if report.from == PEER));
     }
 }
 
