@@ -34,7 +34,7 @@ impl Endpoint {
 
     /// Forgets a peer that is gone, or begins anew: all that came from it, what is relayed for it, and what waits to be said to
     /// it. Afterwards its numbers mean other messages, from 0 on. Senders of messages to it end, and what it says of them
-    /// later is dropped: gives their reports, by number. What is relayed to it goes no further, and its sender hears no more of
+    /// later is dropped, until their [numbers](crate::Message::flow) are used towards it again: gives their reports, by number. What is relayed to it goes no further, and its sender hears no more of
     /// it from here. Of a peer that is a proxy, the messages that came through it stay: they are their senders'.
     ///
     /// The numbers of flows that it sent through here stay closed: their packets are dropped, so that a sender that was only silent

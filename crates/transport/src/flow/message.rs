@@ -13,7 +13,9 @@ use farspan_units::{Bytes, FlowId, HostId, Telemetry, Time};
 #[derive(Clone, Debug)]
 pub struct Message {
     /// Its number, which this host gives: of no other message that it is sending. Whoever a message of this number went to
-    /// before, or through, has [forgotten](crate::Endpoint::forget_peer) this host since.
+    /// before, or through, has [forgotten](crate::Endpoint::forget_peer) this host since. A number that was used towards a peer
+    /// which this host has forgotten is used towards it again only when no packet of its earlier life can be under way any more:
+    /// a late ACK would count for this message.
     pub flow: FlowId,
     /// Where it goes.
     pub to: HostId,

@@ -146,6 +146,25 @@ fn senders_to_a_forgotten_peer_end_and_its_late_feedback_is_dropped() {
 }
 
 #[test]
+fn a_number_is_used_again_towards_a_peer_that_was_forgotten() {
+    let mut endpoint = endpoint();
+    endpoint.submit(us(0), message(0, 3, Rto::Path));
+    assert_eq!(send_all(&mut endpoint, us(0)).len(), 3);
+    assert_eq!(endpoint.forget_peer(us(1), PEER).len(), 1);
+    endpoint.handle_packet(us(2), ack(PEER, 0, 0, us(0)));
+    endpoint.submit(us(3), message(0, 2, Rto::Path));
+    // Late feedback that names what this message has not sent says nothing.
+    endpoint.handle_packet(us(4), ack(PEER, 0, 0, us(0)));
+    assert_eq!(send_all(&mut endpoint, us(5)).len(), 2);
+    endpoint.handle_packet(us(6), ack(PEER, 0, 2, us(0)));
+    assert_eq!(endpoint.sender(FlowId(0)).map(|view| view.delivered), Some(Bytes::ZERO));
+    (0..2).for_each(|seq| drop(endpoint.handle_packet(us(9), ack(PEER, 0, seq, us(5)))));
+    let Some(Event::Finished(report)) = endpoint.poll_event() else { panic!("its own ACKs count") };
+    assert_eq!((report.flow, report.size.get(), report.counters.sent_packets), (FlowId(0), 2 * 4096, 2));
+    assert_eq!((endpoint.poll_timeout(), endpoint.poll_transmit(us(99))), (None, Poll::Idle));
+}
+
+#[test]
 fn senders_that_are_left_keep_their_turns_when_others_end_with_their_peer() {
     let (mut endpoint, us0) = (endpoint(), us(0));
     for (flow, peer) in [PEER, OTHER, PEER, OTHER, OTHER].into_iter().enumerate() {
