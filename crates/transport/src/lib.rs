@@ -5,13 +5,13 @@
 //!
 //! | in | out |
 //! |---|---|
-//! | [`Endpoint::submit`]: a message is to be sent | [`Endpoint::poll_transmit`]: the next packet for the NIC |
-//! | [`Endpoint::handle_packet`]: a packet has arrived | [`Endpoint::poll_timeout`]: when to call `handle_timeout` |
-//! | [`Endpoint::handle_timeout`]: a time has come | [`Endpoint::poll_event`]: messages that have come to their end |
+//! | [`Endpoint::submit`]: a message is to be sent | [`Endpoint::poll_transmit`]: the next packet for the NIC, which is free |
+//! | [`Endpoint::handle_packet`]: a packet has arrived | [`Endpoint::poll_event`]: what the application wants to know |
+//! | [`Endpoint::handle_timeout`]: the time of `poll_timeout` has come | [`Endpoint::poll_timeout`]: when to call `handle_timeout` |
 //!
-//! After each call in, a driver drains what comes out: [the contract](Endpoint#the-contract-for-drivers). `now` is always an
-//! argument; randomness is counter-based and keyed by the flow. The [other functions](Endpoint#beside-the-verbs) build an
-//! endpoint, set up proxies, end flows early and look on. A driver that keeps headers in records of its own calls the
+//! After the calls in of an instant, a driver drains what comes out: [the contract](Endpoint#the-contract-for-drivers). `now` is
+//! always an argument; randomness is counter-based and keyed by the flow. The [other functions](Endpoint#beside-the-verbs) build
+//! an endpoint, let control packets alone leave, end flows early, set up proxies, and look on. A driver that keeps headers in records of its own calls the
 //! [parts](in_place) of these verbs.
 //!
 //! A sender is assembled from a [`congestion`] control, a [`balance`] path selector, [`coding`] and [`recovery`]; a

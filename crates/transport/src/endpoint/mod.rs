@@ -1,14 +1,5 @@
 //! One endpoint per host: it owns the host's senders and receivers, and decides which packet the NIC sends next.
 //!
-//! | verb | when the driver calls it |
-//! |---|---|
-//! | [`Endpoint::submit`] | a message is to be sent |
-//! | [`Endpoint::handle_packet`] | a packet has arrived |
-//! | [`Endpoint::handle_timeout`] | the time of [`Endpoint::poll_timeout`] has come |
-//! | [`Endpoint::poll_transmit`] | the NIC is free, after any of the three above or at the time of [`Poll::At`] |
-//! | [`Endpoint::poll_timeout`] | after any of the above |
-//! | [`Endpoint::poll_event`] | after `handle_packet`, until `None` |
-//!
 //! A host numbers what it sends. A sender goes by its number alone, and only its receiver, or the proxy that it goes through, has
 //! a say in it. What comes in goes by who sends it and the number there, so that two peers may use one number.
 //!
