@@ -87,11 +87,11 @@ fn is_live(timer: Timer, senders: &Table<Live>, receivers: &Table<Receiver>) -> 
 ///
 /// # The contract for drivers
 ///
-/// After each call that tells the endpoint something, drain it: [`Self::poll_transmit`], as often as the NIC is free, until it gives
-/// no packet; [`Self::poll_event`] until `None`; then arm a timer for [`Self::poll_timeout`], and one for [`Poll::At`]. A driver that
-/// does so, and calls [`Self::handle_timeout`] and `poll_transmit` when those times come, gets every packet and every event.
-/// Nothing comes after that: until the endpoint is told something or such a time comes, asking again gives the same, and changes
-/// nothing.
+/// After the calls of one instant that tell the endpoint something, any number of them in any order, drain it:
+/// [`Self::poll_transmit`], as often as the NIC is free, until it gives no packet; [`Self::poll_event`] until `None`; then arm a
+/// timer for [`Self::poll_timeout`], and one for [`Poll::At`]. A driver that does so, and calls [`Self::handle_timeout`] and
+/// `poll_transmit` when those times come, gets every packet and every event; a time that has passed has come. Nothing comes after
+/// that: until the endpoint is told something or such a time comes, asking again gives the same, and changes nothing.
 ///
 /// # Beside the verbs
 ///
