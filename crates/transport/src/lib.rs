@@ -118,7 +118,7 @@ mod sender;
 mod table;
 pub mod wire;
 
-pub use endpoint::{Endpoint, EndpointConfig, Event};
+pub use endpoint::{Endpoint, EndpointConfig, Event, MAX_HOSTS};
 pub use flow::counters::{ReceiverCounters, SenderCounters};
 pub use flow::message::{Incoming, Message, Poll, Received, Transmit, Trimmed};
 pub use flow::outcome::FlowOutcome;

@@ -1,7 +1,7 @@
 //! The receiving half of an endpoint: data packets that arrive, whole or trimmed, and blocks that wait.
 
 use super::timers::{Due, Timer};
-use super::{Endpoint, Event, is_live};
+use super::{Endpoint, Event, MAX_HOSTS, is_live};
 use crate::coding::{Layout, Payload};
 use crate::flow::message::{Received, Trimmed};
 use crate::flow::profile::{AckSignals, FlowProfile};
@@ -272,7 +272,11 @@ impl Endpoint {
         {
             return Some(key);
         }
-        if seq >= packets || self.delivered.contains(name) || self.is_relayed(from) {
+        if name.peer.0 >= MAX_HOSTS
+            || seq >= packets
+            || self.delivered.contains(name)
+            || self.is_relayed(from)
+        {
             return None;
         }
         let FlowProfile { acks, pulls, cnps, signals } = self.profiles.get(profile)?;

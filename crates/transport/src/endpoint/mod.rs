@@ -28,20 +28,21 @@ use crate::wire::{Feedback, Header, Numbered};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use delivered::Delivered;
-use farspan_units::{Bytes, FlowId, HostId, Rate, Telemetry, Time};
+use farspan_units::{Bytes, FlowId, HostId, Rate, Telemetry, Time, random};
 use live::Live;
 use schedule::Schedule;
 use timers::{Due, Timer, TimerKind, Timers, UNARMED};
 
-/// Hosts have numbers below this one.
-pub(crate) const MAX_HOSTS: u32 = 1 << 30;
+/// Hosts have numbers below this one, 2^30.
+pub const MAX_HOSTS: u32 = 1 << 30;
 
 /// The inputs from which an endpoint is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndpointConfig {
-    /// The host. Its number and those of its peers are below 2^30.
+    /// The host. Its number and those of its peers are below [`MAX_HOSTS`].
     pub host: HostId,
-    /// Seed of every draw.
+    /// Seed of every draw. Draws go by the seed and the flow's number: hosts that number flows by themselves, each from 0 on, have
+    /// seeds of their own, or flows of equal numbers draw alike.
     pub seed: u64,
     /// Payload of a full packet; at most 65,535 bytes.
     pub mss: Bytes,
@@ -50,10 +51,12 @@ pub struct EndpointConfig {
 }
 
 impl EndpointConfig {
-    /// An endpoint with seed 1, and packets of the size that [`Path::new`] has.
+    /// An endpoint with a seed that follows from the host's number, and packets of the size that [`Path::new`] has. Give hosts of
+    /// equal numbers in different networks, or in runs that are to differ, seeds of their own.
     #[must_use]
     pub const fn new(host: HostId) -> Self {
-        Self { host, seed: 1, mss: Path::MSS, header: Path::HEADER }
+        let seed = random::mix(host.0 as u64 + 1);
+        Self { host, seed, mss: Path::MSS, header: Path::HEADER }
     }
 }
 

@@ -53,7 +53,7 @@ pub enum Trimmed {
 /// A packet that has arrived.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Incoming {
-    /// The host that sent the packet.
+    /// The host that sent the packet. Messages are taken from hosts below [`MAX_HOSTS`](crate::MAX_HOSTS) alone.
     pub from: HostId,
     /// Its header.
     pub header: Header,

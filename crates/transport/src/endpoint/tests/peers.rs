@@ -253,6 +253,25 @@ fn through_one_proxy_flows_of_one_number_go_apart_and_come_back_to_their_senders
 }
 
 #[test]
+fn a_streamlined_proxy_passes_telemetry_on_both_ways() {
+    let mut proxy = proxy(false);
+    let carried = |sent| {
+        let hop = HopTelemetry { sent: Bytes::new(sent), ..HopTelemetry::default() };
+        Some(Box::new(Telemetry::from_iter([hop])))
+    };
+    let with = |telemetry, packet| Incoming { telemetry, ..packet };
+    proxy.handle_packet(us(0), with(carried(7), data(0, 3, MSS)));
+    proxy.handle_packet(us(0), data(1, 3, MSS));
+    let left = |proxy: &mut Endpoint, now| -> Vec<_> {
+        send_all(proxy, now).into_iter().map(|packet| (packet.to, packet.telemetry)).collect()
+    };
+    assert_eq!(left(&mut proxy, us(0)), [(RECEIVER, carried(7)), (RECEIVER, None)]);
+    proxy.handle_packet(us(1), with(carried(9), ack(RECEIVER, 20, 0, us(0))));
+    proxy.handle_packet(us(1), ack(RECEIVER, 20, 1, us(0)));
+    assert_eq!(left(&mut proxy, us(1)), [(PEER, carried(9)), (PEER, None)]);
+}
+
+#[test]
 fn a_proxy_forgets_the_flows_of_one_sender_and_relays_its_numbers_anew() {
     for is_naive in [false, true] {
         let mut proxy = proxy(is_naive);
@@ -420,4 +439,17 @@ fn pulls_of_a_message_whose_proxy_is_forgotten_go_to_its_sender() {
     let pulled: Vec<_> =
         send_all(&mut endpoint, at).iter().map(|pull| (pull.to, pull.header.flow().0)).collect();
     assert_eq!(pulled, [(PEER, 9)]);
+}
+
+#[test]
+fn a_host_whose_number_is_too_high_claims_no_receiver() {
+    let mut endpoint = endpoint();
+    for (peer, is_taken) in [(MAX_HOSTS - 1, true), (MAX_HOSTS, false), (u32::MAX, false)] {
+        for packet in [data(0, 1, MSS), coded(0), trimmed(0, 1, MSS)] {
+            endpoint.handle_packet(us(0), from(HostId(peer), packet));
+            assert_eq!(endpoint.receiver(HostId(peer), FlowId(9)).is_some(), is_taken);
+            assert_eq!(endpoint.forget(HostId(peer), FlowId(9)), is_taken);
+        }
+        assert_eq!(!send_all(&mut endpoint, us(0)).is_empty(), is_taken, "it is not answered");
+    }
 }
