@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`Endpoint::submit`]: a message is to be sent | [`Endpoint::poll_transmit`]: the next packet for the NIC, which is free |
 //! | [`Endpoint::handle_packet`]: a packet has arrived | [`Endpoint::poll_event`]: what the application wants to know |
-//! | [`Endpoint::handle_timeout`]: the time of `poll_timeout` has come | [`Endpoint::poll_timeout`]: when to call `handle_timeout` |
+//! | [`Endpoint::handle_timeout`]: its time has come | [`Endpoint::poll_timeout`]: when to call `handle_timeout` |
 //!
 //! After the calls in of an instant, a driver drains what comes out: [the contract](Endpoint#the-contract-for-drivers). `now` is
 //! always an argument; randomness is counter-based and keyed by the flow. The [other functions](Endpoint#beside-the-verbs) build

@@ -33,14 +33,15 @@ impl Endpoint {
     }
 
     /// Forgets a peer that is gone, or begins anew: all that came from it, what is relayed for it, and what waits to be said to
-    /// it. Afterwards its numbers mean other messages, from 0 on. Senders of messages to it end, and what it says of them
-    /// later is dropped, until their [numbers](crate::Message::flow) are used towards it again: gives their reports, by number. What is relayed to it goes no further, and its sender hears no more of
-    /// it from here. Of a peer that is a proxy, the messages that came through it stay: they are their senders'.
+    /// it. Afterwards its numbers mean other messages, from 0 on. Senders of messages to it end: gives their reports, by number.
+    /// What it says of them later is dropped, until their [numbers](crate::Message::flow) are used towards it again. What is
+    /// relayed to it goes no further, and its sender hears no more of it from here. Of a peer that is a proxy, the messages that
+    /// came through it stay: they are their senders'.
     ///
-    /// The numbers of flows that it sent through here stay closed: their packets are dropped, so that a sender that was only silent
-    /// hears nothing from here, and goes straight to its receiver. [`Self::relay`] and [`Self::forget`] open a number again; before,
-    /// no message from the peer to this host itself may bear it. What stays is a name of 8 bytes for each such flow, until the
-    /// peer is forgotten once more.
+    /// The numbers of flows that it sent through here stay closed: their packets are dropped, so that a sender that was only
+    /// silent hears nothing from here, and goes straight to its receiver. [`Self::relay`] and [`Self::forget`] open a number
+    /// again; before, no message from the peer to this host itself may bear it. What stays is a name of 8 bytes for each such
+    /// flow, until the peer is forgotten once more.
     ///
     /// It walks all flows of the endpoint. To end single flows, call [`Self::cancel`] and [`Self::forget`].
     pub fn forget_peer(&mut self, now: Time, peer: HostId) -> Vec<SenderReport> {

@@ -256,8 +256,8 @@ impl Endpoint {
     }
 
     /// The receiver of a message of `packets` packets with this profile, which has none of this name: that of a message which
-    /// comes through a proxy, or a new one. `None` if the message is complete, packet `seq`, which arrived, lies beyond its end, or the
-    /// profile is not known. `layout`: of a coded message.
+    /// comes through a proxy, or a new one. `None` if the message is complete, packet `seq`, which arrived, lies beyond its
+    /// end, or the profile or the host's number is not one that it knows. `layout`: of a coded message.
     #[cold]
     fn other_receiver(
         &mut self,

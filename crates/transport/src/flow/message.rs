@@ -61,7 +61,7 @@ pub struct Incoming {
     pub ecn_ce: bool,
     /// Whether a switch cut its payload off, and which. Only data packets are trimmed.
     pub trimmed: Trimmed,
-    /// What ports have written on it; on an ACK, what they had written on the packet that it acknowledges, and when that came.
+    /// Telemetry that ports have written on it; on an ACK, that of the packet which it acknowledges, and when that came.
     pub telemetry: Option<Box<Telemetry>>,
 }
 

@@ -48,7 +48,7 @@ enum Course {
     ByInstants,
 }
 
-/// What a host that is drained says.
+/// The answers of a host that is drained.
 #[derive(Clone, PartialEq, Debug)]
 struct Rest {
     poll: Poll,
