@@ -40,8 +40,8 @@ impl Endpoint {
     ///
     /// The numbers of flows that it sent through here stay closed: their packets are dropped, so that a sender that was only
     /// silent hears nothing from here, and goes straight to its receiver. [`Self::relay`] and [`Self::forget`] open a number
-    /// again; before, no message from the peer to this host itself may bear it. What stays is a name of 8 bytes for each such
-    /// flow, until the peer is forgotten once more.
+    /// again; before, no message from the peer to this host itself may bear it. A name stays for each such flow, some 20 bytes,
+    /// until the peer is forgotten once more.
     ///
     /// It walks all flows of the endpoint. To end single flows, call [`Self::cancel`] and [`Self::forget`].
     pub fn forget_peer(&mut self, now: Time, peer: HostId) -> Vec<SenderReport> {
