@@ -1,8 +1,8 @@
 //! Bytes of an input as numbers, and headers made of them.
 
 use farspan_transport::coding::Shape;
-use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header, Numbered, Place};
-use farspan_units::{FlowId, Time};
+use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header, Numbered, Place, telemetry};
+use farspan_units::{FlowId, Telemetry, Time};
 
 /// The bytes that are left; zeros follow them.
 #[derive(Debug)]
@@ -37,6 +37,18 @@ impl<'a> Input<'a> {
         let (first, rest) = self.0.split_at(self.0.len().min(most));
         self.0 = rest;
         first
+    }
+
+    /// Telemetry, as ports that know the format could write it, with any content.
+    pub fn telemetry(&mut self) -> Option<Box<Telemetry>> {
+        let (empty, mut bytes) = (Telemetry::default(), Vec::new());
+        telemetry::encode(&empty, &mut bytes);
+        let ports = self.byte() % (Telemetry::MOST_HOPS as u8 + 1);
+        let says_arrival = self.byte() % 2;
+        bytes[0] |= ports;
+        bytes[1] |= says_arrival;
+        bytes.extend(self.take(8 * usize::from(4 * ports + says_arrival)));
+        telemetry::decode(&bytes).ok().map(|(telemetry, _)| Box::new(telemetry))
     }
 
     /// A header, as a peer could send it that knows the format; `mss`: of a full segment.

@@ -18,10 +18,11 @@ pub(crate) const MSS: Bytes = Bytes::new(100);
 
 /// Any bytes as a packet and as telemetry: what parses is written as it was read.
 pub fn wire(data: &[u8]) {
-    if let Ok(read) = telemetry::decode(data) {
+    if let Ok((read, rest)) = telemetry::decode(data) {
         let mut bytes = Vec::new();
         telemetry::encode(&read, &mut bytes);
-        assert!(data.starts_with(&bytes), "read and written");
+        bytes.extend(rest);
+        assert_eq!(bytes, data, "read and written");
     }
     let Ok(view) = View::new(data) else { return };
     let header = view.header();
@@ -36,8 +37,8 @@ pub fn wire(data: &[u8]) {
     assert!(len + payload <= data.len(), "no byte from nowhere");
 }
 
-/// A path and a scheme of parts that the input chooses, and whether its window can be zero: that of a control that runs on
-/// credit, or on a rate alone, whose window is what is in flight.
+/// A path and a scheme of parts that the input chooses, and whether its window can be zero, as that of a control that runs on
+/// credit.
 pub(crate) fn route(input: &mut Input<'_>) -> (Arc<Route>, bool) {
     route_of(input, &["none", "mds"])
 }
@@ -62,7 +63,7 @@ pub(crate) fn route_of(input: &mut Input<'_>, codings: &[&'static str]) -> (Arc<
     };
     let start = Start { path: &path, size: MSS, initial_cwnd: MSS * 20, seed: 1, flow: FlowId(0) };
     let control = scheme.congestion.build(&start);
-    let may_be_zero = control.floor() == Floor::Zero || control.decision().cwnd == Bytes::MAX;
+    let may_be_zero = control.floor() == Floor::Zero;
     (Arc::new(Route::new(path, &scheme)), may_be_zero)
 }
 
@@ -112,8 +113,12 @@ pub fn endpoint(data: &[u8]) {
                     15 => Trimmed::AtLastHop,
                     _ => Trimmed::No,
                 };
-                let from = if input.byte() < 240 { PEER } else { HostId(2) };
-                endpoint.handle_packet(now, Incoming { ecn_ce, trimmed, ..Incoming::new(from, header) });
+                let (from, telemetry) = match input.byte() {
+                    0..160 => (PEER, None),
+                    160..240 => (PEER, input.telemetry()),
+                    _ => (HostId(2), None),
+                };
+                endpoint.handle_packet(now, Incoming { from, header, ecn_ce, trimmed, telemetry });
             }
         }
         if endpoint.poll_timeout().is_some_and(|at| at <= now) {
@@ -125,7 +130,9 @@ pub fn endpoint(data: &[u8]) {
             }
         }
         for view in (0..flows).filter_map(|flow| endpoint.sender(FlowId(flow))) {
-            let is_open = may_be_zero[view.flow.index()] || !view.cwnd.is_zero();
+            // Where a rate alone decides, from the start or from the first ACK on, the window is what is in flight.
+            let is_paced = view.pacing_rate.is_some() && view.cwnd == view.in_flight;
+            let is_open = may_be_zero[view.flow.index()] || !view.cwnd.is_zero() || is_paced;
             assert!(is_open, "a window of zero would never open");
             let most = sizes[view.flow.index()] * 2 + MSS * 4;
             assert!(view.in_flight <= most && view.delivered <= most, "{view:?}");

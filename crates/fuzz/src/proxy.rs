@@ -111,11 +111,11 @@ pub fn proxy(data: &[u8]) {
                     15 => Trimmed::AtLastHop,
                     _ => Trimmed::No,
                 };
-                let from = [SENDERS[0], RECEIVER, PROXY, SENDERS[1]][usize::from(input.byte() % 4)];
-                endpoint.handle_packet(
-                    now,
-                    Incoming { ecn_ce: byte & 1 == 1, trimmed, ..Incoming::new(from, header) },
-                );
+                let who = input.byte();
+                let from = [SENDERS[0], RECEIVER, PROXY, SENDERS[1]][usize::from(who % 4)];
+                let telemetry = if who < 160 { None } else { input.telemetry() };
+                let ecn_ce = byte & 1 == 1;
+                endpoint.handle_packet(now, Incoming { from, header, ecn_ce, trimmed, telemetry });
             }
         }
         if endpoint.poll_timeout().is_some_and(|at| at <= now) {

@@ -44,7 +44,7 @@ pub fn main() {
             next = next.min(host.poll_timeout().unwrap_or(Time::MAX));
         }
         let arrival = channel.first_key_value().map_or(Time::MAX, |((at, _), _)| *at);
-        now = next.min(arrival);
+        now = next.min(arrival).max(now);
         hosts.iter_mut().for_each(|host| host.handle_timeout(now));
         if let Some((_, (from, to, datagram))) = (arrival == now).then(|| channel.pop_first()).flatten() {
             let view = View::new(&datagram).expect("the channel does not forge");

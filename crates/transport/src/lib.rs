@@ -5,14 +5,14 @@
 //!
 //! | in | out |
 //! |---|---|
-//! | [`Endpoint::submit`]: a message is to be sent | [`Endpoint::poll_transmit`]: the next packet for the NIC |
-//! | [`Endpoint::handle_packet`]: a packet has arrived | [`Endpoint::poll_timeout`]: when to call `handle_timeout` |
-//! | [`Endpoint::handle_timeout`]: a time has come | [`Endpoint::poll_event`]: messages that have come to their end |
+//! | [`Endpoint::submit`]: a message is to be sent | [`Endpoint::poll_transmit`]: the next packet for the NIC, which is free |
+//! | [`Endpoint::handle_packet`]: a packet has arrived | [`Endpoint::poll_event`]: what the application wants to know |
+//! | [`Endpoint::handle_timeout`]: its time has come | [`Endpoint::poll_timeout`]: when to call `handle_timeout` |
 //!
-//! After each call in, a driver drains what comes out: [the contract](Endpoint#the-contract-for-drivers). `now` is always an
-//! argument; randomness is counter-based and keyed by the flow. The [other functions](Endpoint#beside-the-verbs) build an
-//! endpoint, set up proxies, end flows early and look on. A driver that keeps headers in records of its own calls the
-//! [parts](in_place) of these verbs.
+//! After the calls in of an instant, a driver drains what comes out: [the contract](Endpoint#the-contract-for-drivers). `now` is
+//! always an argument; randomness is counter-based and keyed by the flow. The [other functions](Endpoint#beside-the-verbs) build
+//! an endpoint, let control packets alone leave, end flows early, set up proxies, and look on. A driver that keeps headers in
+//! records of its own calls the [parts](in_place) of these verbs.
 //!
 //! A sender is assembled from a [`congestion`] control, a [`balance`] path selector, [`coding`] and [`recovery`]; a
 //! receiver follows the [profile](FlowProfile) of the flow. Both speak of headers and byte ranges, and a thin layer of
@@ -39,6 +39,8 @@
 //! use farspan_transport::congestion::CongestionConfig;
 //! use farspan_transport::{Endpoint, EndpointConfig, Event, Incoming, Message, Path, Poll, Route, Scheme};
 //! use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
+//! use std::collections::VecDeque;
+//! use std::iter::from_fn;
 //! use std::sync::Arc;
 //!
 //! let mut hosts = [0, 1].map(|host| Endpoint::new(EndpointConfig::new(HostId(host))));
@@ -50,19 +52,32 @@
 //!
 //! // Host 0 sends 10,000 bytes; each packet takes 5 us.
 //! hosts[0].submit(Time::ZERO, Message::new(FlowId(0), HostId(1), Bytes::new(10_000), route));
-//! let (mut now, mut events) = (Time::ZERO, Vec::new());
-//! for _ in 0..2 {
-//!     for from in 0..2 {
-//!         let arrival = now + Duration::from_us(5);
-//!         while let Poll::Packet(packet) = hosts[from].poll_transmit(now) {
-//!             let packet = Incoming::new(HostId(from as u32), packet.header);
-//!             hosts[1 - from].handle_packet(arrival, packet);
+//! let (mut now, mut channel, mut events) = (Time::ZERO, VecDeque::new(), Vec::new());
+//! while events.len() < 2 {
+//!     let mut next = Time::MAX;
+//!     for host in &mut hosts {
+//!         // Drain: packets until there are none, then events, then the timer.
+//!         loop {
+//!             let packet = match host.poll_transmit(now) {
+//!                 Poll::Packet(packet) => packet,
+//!                 Poll::At(at) => break next = next.min(at),
+//!                 Poll::Idle => break,
+//!             };
+//!             let incoming = Incoming::new(host.host(), packet.header);
+//!             channel.push_back((now + Duration::from_us(5), packet.to, incoming));
 //!         }
-//!         now = arrival;
+//!         events.extend(from_fn(|| host.poll_event()));
+//!         next = next.min(host.poll_timeout().unwrap_or(Time::MAX));
 //!     }
-//!     events.extend(hosts.iter_mut().filter_map(Endpoint::poll_event));
+//!     now = channel.front().map_or(next, |(arrival, ..)| next.min(*arrival)).max(now);
+//!     hosts.iter_mut().for_each(|host| host.handle_timeout(now));
+//!     while channel.front().is_some_and(|(arrival, ..)| *arrival == now)
+//!         && let Some((_, to, packet)) = channel.pop_front()
+//!     {
+//!         hosts[to.index()].handle_packet(now, packet);
+//!     }
 //! }
-//! assert!(matches!(events[..], [Event::Finished(_), Event::Delivered(_)]));
+//! assert!(matches!(events[..], [Event::Delivered(_), Event::Finished(_)]));
 //! ```
 //!
 //! # Where extensions plug in
@@ -103,7 +118,7 @@ mod sender;
 mod table;
 pub mod wire;
 
-pub use endpoint::{Endpoint, EndpointConfig, Event};
+pub use endpoint::{Endpoint, EndpointConfig, Event, MAX_HOSTS};
 pub use flow::counters::{ReceiverCounters, SenderCounters};
 pub use flow::message::{Incoming, Message, Poll, Received, Transmit, Trimmed};
 pub use flow::outcome::FlowOutcome;

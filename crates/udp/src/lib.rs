@@ -9,7 +9,8 @@
 //! - `clock.rs`: time since the driver was made.
 //!
 //! Hosts are numbered by the driver in the order in which it meets their addresses. Nothing is encrypted or
-//! authenticated yet: use it on networks that you trust.
+//! authenticated yet: use it on networks that you trust. Datagrams carry no telemetry and no times of arrival: controls that
+//! need them do not get them.
 //!
 //! # A message over the loopback
 //!

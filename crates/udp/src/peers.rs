@@ -2,6 +2,7 @@
 
 use crate::idle::Direction;
 use crate::message::IncomingMessage;
+use farspan_transport::MAX_HOSTS;
 use farspan_units::{FlowId, HostId, Time};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -18,14 +19,12 @@ struct Peer {
     is_reported: bool,
 }
 
-/// Numbers below this one are given, again and again: the most that an endpoint knows.
-const MAX_PEERS: u32 = 1 << 30;
-
 /// The hosts that the endpoint knows, by numbers of the driver's own.
 #[derive(Debug)]
 pub(crate) struct Peers {
     peers: BTreeMap<HostId, Peer>,
     numbers: BTreeMap<SocketAddr, HostId>,
+    /// The next number to be given: below [`MAX_HOSTS`], again and again.
     next: HostId,
 }
 
@@ -68,7 +67,7 @@ impl Peers {
         peer.departures += u32::from(direction == Direction::Out);
         self.numbers.insert(address, number);
         while self.peers.contains_key(&self.next) {
-            self.next.0 = (self.next.0 + 1) % MAX_PEERS;
+            self.next.0 = (self.next.0 + 1) % MAX_HOSTS;
         }
         number
     }

@@ -16,10 +16,13 @@ impl Endpoint {
         Some(live.sender.report(now))
     }
 
-    /// Forgets a receiver of a message from `peer`, live or complete, and says whether there was one. A packet of the flow
-    /// that comes later is the first of a message again; ACKs that wait for the NIC still leave.
+    /// Forgets a receiver of a message from `peer`, live or complete, and says whether there was one; with it, under which
+    /// numbers the message might come through proxies. A packet of the flow that comes later is the first of a message again,
+    /// also if the number is closed since the [peer was forgotten](Self::forget_peer); ACKs that wait for the NIC still leave.
     pub fn forget(&mut self, peer: HostId, flow: FlowId) -> bool {
         let name = self.known_as(PeerFlow { peer, flow });
+        self.other_names.retain(|_, known_as| *known_as != name);
+        self.reopen(name);
         let live = self.receivers.key(name).and_then(|key| self.receivers.remove(key)).is_some();
         let complete = self.delivered.remove(name);
         self.trimmed.remove(&name);
@@ -30,26 +33,29 @@ impl Endpoint {
     }
 
     /// Forgets a peer that is gone, or begins anew: all that came from it, what is relayed for it, and what waits to be said to
-    /// it. Afterwards its numbers mean other messages, from 0 on. Senders of messages to it end, and what it says of them
-    /// later is dropped: gives their reports, by number. What is relayed to it goes no further, and its sender hears no more of
-    /// it from here.
+    /// it. Afterwards its numbers mean other messages, from 0 on. Senders of messages to it end: gives their reports, by number.
+    /// What it says of them later is dropped, until their [numbers](crate::Message::flow) are used towards it again. What is
+    /// relayed to it goes no further, and its sender hears no more of it from here. Of a peer that is a proxy, the messages that
+    /// came through it stay: they are their senders'.
     ///
-    /// It takes a step for each flow of the endpoint, whoever's it is: a driver that ends one flow after the other
-    /// [cancels](Self::cancel) and [forgets](Self::forget) those.
+    /// The numbers of flows that it sent through here stay closed: their packets are dropped, so that a sender that was only
+    /// silent hears nothing from here, and goes straight to its receiver. [`Self::relay`] and [`Self::forget`] open a number
+    /// again; before, no message from the peer to this host itself may bear it. A name stays for each such flow, some 20 bytes,
+    /// until the peer is forgotten once more.
+    ///
+    /// It walks all flows of the endpoint. To end single flows, call [`Self::cancel`] and [`Self::forget`].
     pub fn forget_peer(&mut self, now: Time, peer: HostId) -> Vec<SenderReport> {
         let onward = self.forget_relays(now, peer);
         let reports = self.forget_senders(now, peer, &onward);
-        // A message that is relayed for the peer is known by the proxy's name.
-        let others = self.other_names.iter().filter(|(name, _)| name.peer == peer);
-        let others: BTreeSet<PeerFlow> = others.map(|(_, known_as)| *known_as).collect();
-        let gone = |name: PeerFlow| name.peer == peer || others.contains(&name);
+        let gone = |name: PeerFlow| name.peer == peer;
         self.receivers.extract(|receiver| gone(receiver.name()));
+        self.receivers.iter_mut().for_each(|receiver| receiver.forget_proxy(peer));
         self.delivered.forget(gone);
         self.trimmed.retain(|&name, _| !gone(name));
         self.trimmed.shrink_to_fit();
         self.decoded.retain(|&name, _| !gone(name));
         self.decoded.shrink_to_fit();
-        self.other_names.retain(|_, known_as| !gone(*known_as));
+        self.other_names.retain(|name, known_as| !gone(*name) && !gone(*known_as));
         self.other_names.shrink_to_fit();
         self.pulls.forget(gone);
         self.replies.forget_to(peer);
@@ -58,7 +64,7 @@ impl Endpoint {
         reports
     }
 
-    /// Ends the senders of messages to a peer, and those of these numbers, which no report tells of.
+    /// Ends the senders of messages to a peer, and the senders numbered in `onward`, for which it gives no report.
     fn forget_senders(&mut self, now: Time, peer: HostId, onward: &BTreeSet<FlowId>) -> Vec<SenderReport> {
         let ended = self.senders.extract(|live| {
             let sender = &live.sender;

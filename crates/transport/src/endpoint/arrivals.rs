@@ -1,7 +1,7 @@
 //! The receiving half of an endpoint: data packets that arrive, whole or trimmed, and blocks that wait.
 
 use super::timers::{Due, Timer};
-use super::{Endpoint, Event, is_live};
+use super::{Endpoint, Event, MAX_HOSTS, is_live};
 use crate::coding::{Layout, Payload};
 use crate::flow::message::{Received, Trimmed};
 use crate::flow::profile::{AckSignals, FlowProfile};
@@ -9,7 +9,7 @@ use crate::notifier::Notifier;
 use crate::pulls::Owed;
 use crate::receiver::{self, Duties, Receiver};
 use crate::replies::Reply;
-use crate::table::{Key, PeerFlow};
+use crate::table::{Key, Named as _, PeerFlow};
 use crate::wire;
 use alloc::boxed::Box;
 use farspan_units::{Bytes, HostId, Telemetry, Time};
@@ -28,8 +28,7 @@ impl Endpoint {
         if !self.is_segment(data) {
             return None;
         }
-        let flow = data.flow;
-        let name = PeerFlow { peer: from, flow };
+        let name = PeerFlow { peer: from, flow: data.flow };
         let known = match self.receivers.find(name) {
             Some((_, known)) => Some(known),
             None => {
@@ -47,7 +46,7 @@ impl Endpoint {
         let arrival = receiver.on_data(data, ecn_ce)?;
         let reply = receiver.ack(now, from, arrival.feedback, telemetry);
         let has_more = receiver.acknowledge(now, arrival.is_new, ecn_ce, data, reply, &mut self.replies);
-        let is_complete = receiver.is_complete();
+        let (PeerFlow { peer: from, flow }, is_complete) = (receiver.name(), receiver.is_complete());
         if has_more {
             self.follow_up(now, name);
         }
@@ -59,7 +58,7 @@ impl Endpoint {
         }
         let (start, len) = (u64::from(data.seq) * self.config.mss.get(), u64::from(data.len));
         let payload = Payload::Source(start..start + len);
-        Some(Received { flow, payload, decodable: None, delivered: Bytes::new(len) })
+        Some(Received { from, flow, payload, decodable: None, delivered: Bytes::new(len) })
     }
 
     /// How the packets of this one's message make blocks; `None` if the header contradicts itself.
@@ -79,8 +78,8 @@ impl Endpoint {
         telemetry: Option<Box<Telemetry>>,
     ) -> Option<Received> {
         let layout = self.layout(coded)?;
-        let wire::Data { flow, seq, .. } = coded.data;
-        let name = PeerFlow { peer: from, flow };
+        let seq = coded.data.seq;
+        let name = PeerFlow { peer: from, flow: coded.data.flow };
         let key = match self.receivers.find(name) {
             Some((key, _)) => Some(key),
             None => self.other_receiver(name, (seq, layout.packets(), coded.data.profile), Some(layout)),
@@ -110,7 +109,8 @@ impl Endpoint {
             self.arm_block_timer(key);
         }
         let decodable = arrival.decodable.map(|block| layout.block(block));
-        Some(Received { flow, payload: layout.payload(seq), decodable, delivered: arrival.delivered })
+        let PeerFlow { peer: from, flow } = key.name;
+        Some(Received { from, flow, payload: layout.payload(seq), decodable, delivered: arrival.delivered })
     }
 
     fn arm_block_timer(&mut self, key: Key<PeerFlow>) {
@@ -181,7 +181,7 @@ impl Endpoint {
     fn complete(&mut self, now: Time, name: PeerFlow) {
         let key = self.receivers.key(self.known_as(name));
         if let Some((key, receiver)) = key.and_then(|key| Some((key, self.receivers.remove(key)?))) {
-            let report = receiver.counters().report(name.flow, name.peer, now);
+            let report = receiver.counters().report(key.name.flow, key.name.peer, now);
             self.events.push_back(Event::Delivered(report));
             self.delivered.insert(key.name, *receiver.counters());
             if receiver.blocks.is_some() {
@@ -249,15 +249,15 @@ impl Endpoint {
         len == mss || (len > 0 && len < mss && is_last())
     }
 
-    /// The name under which a message is kept whose packets bear this one.
+    /// The name under which a message is kept whose packets bear this one: its sender's.
     #[inline]
     pub(super) fn known_as(&self, name: PeerFlow) -> PeerFlow {
         self.other_names.get(&name).copied().unwrap_or(name)
     }
 
-    /// The receiver of a message of `packets` packets with this profile, which has none of this name: one that is known by
-    /// another, or a new one. `None` if the message is complete, packet `seq`, which arrived, lies beyond its end, or the
-    /// profile is not known. `layout`: of a coded message.
+    /// The receiver of a message of `packets` packets with this profile, which has none of this name: that of a message which
+    /// comes through a proxy, or a new one. `None` if the message is complete, packet `seq`, which arrived, lies beyond its
+    /// end, or the profile or the host's number is not one that it knows. `layout`: of a coded message.
     #[cold]
     fn other_receiver(
         &mut self,
@@ -272,7 +272,11 @@ impl Endpoint {
         {
             return Some(key);
         }
-        if seq >= packets || self.delivered.contains(name) || self.is_relayed(from) {
+        if name.peer.0 >= MAX_HOSTS
+            || seq >= packets
+            || self.delivered.contains(name)
+            || self.is_relayed(from)
+        {
             return None;
         }
         let FlowProfile { acks, pulls, cnps, signals } = self.profiles.get(profile)?;

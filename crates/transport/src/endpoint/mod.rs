@@ -1,14 +1,5 @@
 //! One endpoint per host: it owns the host's senders and receivers, and decides which packet the NIC sends next.
 //!
-//! | verb | when the driver calls it |
-//! |---|---|
-//! | [`Endpoint::submit`] | a message is to be sent |
-//! | [`Endpoint::handle_packet`] | a packet has arrived |
-//! | [`Endpoint::handle_timeout`] | the time of [`Endpoint::poll_timeout`] has come |
-//! | [`Endpoint::poll_transmit`] | the NIC is free, after any of the three above or at the time of [`Poll::At`] |
-//! | [`Endpoint::poll_timeout`] | after any of the above |
-//! | [`Endpoint::poll_event`] | after `handle_packet`, until `None` |
-//!
 //! A host numbers what it sends. A sender goes by its number alone, and only its receiver, or the proxy that it goes through, has
 //! a say in it. What comes in goes by who sends it and the number there, so that two peers may use one number.
 //!
@@ -37,20 +28,21 @@ use crate::wire::{Feedback, Header, Numbered};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use delivered::Delivered;
-use farspan_units::{Bytes, FlowId, HostId, Rate, Telemetry, Time};
+use farspan_units::{Bytes, FlowId, HostId, Rate, Telemetry, Time, random};
 use live::Live;
 use schedule::Schedule;
 use timers::{Due, Timer, TimerKind, Timers, UNARMED};
 
-/// Hosts have numbers below this one.
-pub(crate) const MAX_HOSTS: u32 = 1 << 30;
+/// Hosts have numbers below this one, 2^30.
+pub const MAX_HOSTS: u32 = 1 << 30;
 
 /// The inputs from which an endpoint is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndpointConfig {
-    /// The host. Its number and those of its peers are below 2^30.
+    /// The host. Its number and those of its peers are below [`MAX_HOSTS`].
     pub host: HostId,
-    /// Seed of every draw.
+    /// Seed of every draw. Draws go by the seed and the flow's number: hosts that number flows by themselves, each from 0 on, have
+    /// seeds of their own, or flows of equal numbers draw alike.
     pub seed: u64,
     /// Payload of a full packet; at most 65,535 bytes.
     pub mss: Bytes,
@@ -59,10 +51,12 @@ pub struct EndpointConfig {
 }
 
 impl EndpointConfig {
-    /// An endpoint with seed 1, and packets of the size that [`Path::new`] has.
+    /// An endpoint with a seed that follows from the host's number, and packets of the size that [`Path::new`] has. Give hosts of
+    /// equal numbers in different networks, or in runs that are to differ, seeds of their own.
     #[must_use]
     pub const fn new(host: HostId) -> Self {
-        Self { host, seed: 1, mss: Path::MSS, header: Path::HEADER }
+        let seed = random::mix(host.0 as u64 + 1);
+        Self { host, seed, mss: Path::MSS, header: Path::HEADER }
     }
 }
 
@@ -96,11 +90,11 @@ fn is_live(timer: Timer, senders: &Table<Live>, receivers: &Table<Receiver>) -> 
 ///
 /// # The contract for drivers
 ///
-/// After each call that tells the endpoint something, drain it: [`Self::poll_transmit`], as often as the NIC is free, until it gives
-/// no packet; [`Self::poll_event`] until `None`; then arm a timer for [`Self::poll_timeout`], and one for [`Poll::At`]. A driver that
-/// does so, and calls [`Self::handle_timeout`] and `poll_transmit` when those times come, gets every packet and every event.
-/// Nothing comes after that: until the endpoint is told something or such a time comes, asking again gives the same, and changes
-/// nothing.
+/// After the calls of one instant that tell the endpoint something, any number of them in any order, drain it:
+/// [`Self::poll_transmit`], as often as the NIC is free, until it gives no packet; [`Self::poll_event`] until `None`; then arm a
+/// timer for [`Self::poll_timeout`], and one for [`Poll::At`]. A driver that does so, and calls [`Self::handle_timeout`] and
+/// `poll_transmit` when those times come, gets every packet and every event; a time that has passed has come. Nothing comes after
+/// that: until the endpoint is told something or such a time comes, asking again gives the same, and changes nothing.
 ///
 /// # Beside the verbs
 ///
@@ -125,7 +119,7 @@ pub struct Endpoint {
     trimmed: FlowMap<PeerFlow, u32>,
     /// Records of complete receivers of coded messages of which segments were decoded.
     decoded: FlowMap<PeerFlow, Box<Decoded>>,
-    /// Names under which messages are kept that may also come another way, by their names there.
+    /// Of messages that may also come through proxies, the senders' names, under which they are kept, by the proxies'.
     other_names: FlowMap<PeerFlow, PeerFlow>,
     /// ACKs, NACKs, pulls and CNPs that wait for the NIC.
     replies: Replies,
@@ -415,10 +409,10 @@ impl Endpoint {
         let trimmed = self.trimmed.get(&name).copied().unwrap_or_default();
         if let Some(receiver) = self.receivers.by_name(name) {
             let repaired = receiver.blocks.as_ref().map_or(0, |blocks| blocks.repaired());
-            return Some(receiver.counters().view(flow, false, trimmed, repaired));
+            return Some(receiver.counters().view(name.flow, false, trimmed, repaired));
         }
         let repaired = self.decoded.get(&name).map_or(0, |decoded| decoded.blocks());
-        self.delivered.get(name).map(|counters| counters.view(flow, true, trimmed, repaired))
+        self.delivered.get(name).map(|counters| counters.view(name.flow, true, trimmed, repaired))
     }
 }
 

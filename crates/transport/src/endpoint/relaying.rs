@@ -23,7 +23,8 @@ impl Endpoint {
         self
     }
 
-    /// Relays a flow from now on: before its first packet comes.
+    /// Relays a flow from now on: before its first packet comes. Its number may be one of a flow that was
+    /// [forgotten](Self::forget_peer) with its sender.
     ///
     /// # Panics
     /// If the endpoint was built without [`Self::with_proxy`].
@@ -33,10 +34,11 @@ impl Endpoint {
     }
 
     /// A message from `from` that it calls `flow` may also come through a proxy, which calls it `proxy_flow` on the way here
-    /// ([`Relay::onward_flow`]): whichever way its packets come, they are those of one message. Before the first of them.
+    /// ([`Relay::onward_flow`]): whichever way its packets come, they are those of one message, which goes by its sender and the
+    /// number there. Before the first of them.
     pub fn expect_relayed(&mut self, from: HostId, flow: FlowId, proxy: HostId, proxy_flow: FlowId) {
-        let direct = PeerFlow { peer: from, flow };
-        self.other_names.insert(direct, PeerFlow { peer: proxy, flow: proxy_flow });
+        let through = PeerFlow { peer: proxy, flow: proxy_flow };
+        self.other_names.insert(through, PeerFlow { peer: from, flow });
     }
 
     /// Its proxy fails: it forgets all that waits, and from now on takes no packet of the flows that it relayed.
@@ -65,6 +67,13 @@ impl Endpoint {
             proxies.forget_peer(now, peer);
         }
         live.into_iter().map(|(_, own)| own).collect()
+    }
+
+    /// A flow that the host relayed before may be a message to here.
+    pub(super) fn reopen(&mut self, name: PeerFlow) {
+        if let Some(proxies) = &mut self.proxies {
+            proxies.reopen(name);
+        }
     }
 
     /// The counters of a flow from `from` that it relays; `None`: it does not relay it.
@@ -97,7 +106,7 @@ impl Endpoint {
         self.proxies.as_ref().map(|proxies| proxies.queue(now))
     }
 
-    /// Whether the host relays a flow.
+    /// Whether the host relays a flow, or did for a sender that it has forgotten.
     #[cold]
     #[inline(never)]
     pub(super) fn is_relayed(&self, name: PeerFlow) -> bool {

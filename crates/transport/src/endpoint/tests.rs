@@ -135,6 +135,7 @@ fn pieces_of_a_wrong_length_or_number_claim_no_receiver() {
     assert_eq!(
         received,
         Some(Received {
+            from: PEER,
             flow: FlowId(9),
             payload: Payload::Source(4096..4097),
             decodable: None,

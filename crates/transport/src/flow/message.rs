@@ -13,7 +13,9 @@ use farspan_units::{Bytes, FlowId, HostId, Telemetry, Time};
 #[derive(Clone, Debug)]
 pub struct Message {
     /// Its number, which this host gives: of no other message that it is sending. Whoever a message of this number went to
-    /// before, or through, has [forgotten](crate::Endpoint::forget_peer) this host since.
+    /// before, or through, has [forgotten](crate::Endpoint::forget_peer) this host since. A number that was used towards a peer
+    /// which this host has forgotten is used towards it again only when no packet of its earlier life can be under way any more:
+    /// a late ACK would count for this message.
     pub flow: FlowId,
     /// Where it goes.
     pub to: HostId,
@@ -51,7 +53,7 @@ pub enum Trimmed {
 /// A packet that has arrived.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Incoming {
-    /// The host that sent the packet.
+    /// The host that sent the packet. Messages are taken from hosts below [`MAX_HOSTS`](crate::MAX_HOSTS) alone.
     pub from: HostId,
     /// Its header.
     pub header: Header,
@@ -59,7 +61,7 @@ pub struct Incoming {
     pub ecn_ce: bool,
     /// Whether a switch cut its payload off, and which. Only data packets are trimmed.
     pub trimmed: Trimmed,
-    /// Telemetry that ports have written on it; on an ACK, that which they had written on the packet that it acknowledges, and when that came.
+    /// Telemetry that ports have written on it; on an ACK, that of the packet which it acknowledges, and when that came.
     pub telemetry: Option<Box<Telemetry>>,
 }
 
@@ -76,7 +78,9 @@ impl Incoming {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Received {
-    /// The flow.
+    /// The host whose message it is, though the packet may have come through a proxy.
+    pub from: HostId,
+    /// The message's number there.
     pub flow: FlowId,
     /// Where in the message it belongs, or which parity it is.
     pub payload: Payload,

@@ -53,7 +53,8 @@ impl Scheme {
 }
 
 impl Default for Scheme {
-    /// [`Self::new`] with BBR, which needs neither marks nor telemetry. Its profile is the default one, which every endpoint has.
+    /// [`Self::new`] with BBR, which needs neither marks nor telemetry. Its profile is the default one, which an endpoint has
+    /// unless it is given others.
     fn default() -> Self {
         Self::new(CongestionConfig::Bbr(bbr::BbrConfig::default()))
     }

@@ -37,9 +37,8 @@ use crate::flow::profile::AckSignals;
 use crate::table::{FlowMap, Named, PeerFlow, Table};
 use crate::wire::{Data, Feedback, Header, Place};
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 use detector::PerFlowConfig;
 use farspan_units::{Bytes, FlowId, HostId, Purpose, Random, Telemetry, Time};
 
@@ -254,6 +253,8 @@ pub(crate) struct Proxies {
     flows: Table<Relayed>,
     /// Flows by their numbers on the way to their receivers.
     onward: FlowMap<FlowId, PeerFlow>,
+    /// Flows of senders that were forgotten: what arrives of them is dropped.
+    closed: BTreeSet<PeerFlow>,
     delay: Delay,
     random: Random,
     /// Packets that are not done with yet, by when they are, then in the order of their arrival.
@@ -274,6 +275,7 @@ impl Proxies {
         Self {
             flows: Table::new(),
             onward: FlowMap::default(),
+            closed: BTreeSet::new(),
             delay,
             random: Random::new(seed, Purpose::Proxy, u64::from(host.0)),
             delayed: BTreeMap::new(),
@@ -297,12 +299,19 @@ impl Proxies {
         };
         let counters = RelayCounters::default();
         let relayed = Relayed { relay, counters, state, done_at: Time::ZERO };
+        self.closed.remove(&relayed.name());
         self.onward.insert(relayed.relay.onward_flow, relayed.name());
         self.flows.insert(relayed);
     }
 
+    /// Whether a flow is one that is relayed, or was.
     pub(crate) fn holds(&self, name: PeerFlow) -> bool {
-        self.flows.key(name).is_some()
+        self.flows.key(name).is_some() || self.closed.contains(&name)
+    }
+
+    /// A flow that was relayed may be a message to here.
+    pub(crate) fn reopen(&mut self, name: PeerFlow) {
+        self.closed.remove(&name);
     }
 
     pub(crate) fn get(&self, name: PeerFlow) -> Option<&Relayed> {
@@ -390,9 +399,9 @@ impl Proxies {
         self.waiting.clear(now);
     }
 
-    /// Forgets what waits of flows that come from a peer or go there, and closes those that go there. Gives those that come
-    /// from it.
-    pub(crate) fn forget_peer(&mut self, now: Time, peer: HostId) -> Vec<Relayed> {
+    /// Forgets what waits of flows that come from a peer or go there, and closes these. Of those that come from it the names
+    /// alone stay, until the peer is forgotten once more.
+    pub(crate) fn forget_peer(&mut self, now: Time, peer: HostId) {
         let is_of = |relay: &Relay| relay.from == peer || relay.to == peer;
         let (mut bytes, mut unacked) = (Bytes::ZERO, Bytes::ZERO);
         for relayed in self.flows.iter_mut().filter(|relayed| is_of(&relayed.relay)) {
@@ -414,11 +423,12 @@ impl Proxies {
         if !self.is_down {
             self.waiting.lose(now, bytes, unacked);
         }
+        self.closed.retain(|name| name.peer != peer);
         let gone = self.flows.extract(|relayed| relayed.relay.from == peer);
+        self.closed.extend(gone.iter().map(Relayed::name));
         self.onward.retain(|_, name| name.peer != peer);
         self.onward.shrink_to_fit();
         self.forwards.shrink_to_fit();
-        gone
     }
 
     /// Payload that waits.

@@ -8,9 +8,9 @@ use farspan_units::{Bytes, FlowId, HostId, Purpose, Random, Time};
 /// A message that has arrived in full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReceiverReport {
-    /// The flow.
+    /// Its number at its sender.
     pub flow: FlowId,
-    /// Where it came from.
+    /// Its sender, though it may have come through a proxy.
     pub from: HostId,
     /// When the last byte came.
     pub delivered_at: Time,

@@ -352,6 +352,15 @@ impl Receiver {
         Some(Reply::bare(peer, entropy, feedback))
     }
 
+    /// A host is forgotten through which packets may have come: nothing more is said to it, and pulls go to the sender.
+    pub(crate) fn forget_proxy(&mut self, host: HostId) {
+        let Some(duties) = &mut self.duties else { return };
+        duties.waiting.take_if(|reply| reply.to == host);
+        if let Some(owed) = duties.owed.as_mut().filter(|owed| owed.to.peer == host) {
+            owed.to = self.name;
+        }
+    }
+
     /// Which of the 64 packets after the cumulative one, which is missing, have arrived: the first the lowest bit.
     fn map(&self) -> u64 {
         if self.arrived.is_empty() { 0 } else { self.arrived.map(self.cumulative, self.cumulative + 1) }

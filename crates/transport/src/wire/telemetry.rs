@@ -74,11 +74,11 @@ pub fn encode(telemetry: &Telemetry, bytes: &mut Vec<u8>) {
     bytes.extend(arrival.into_iter().chain(ports).flat_map(u64::to_be_bytes));
 }
 
-/// Reads the telemetry at the front of `bytes`.
+/// Reads the telemetry at the front of `bytes`; gives it, and the bytes behind it.
 ///
 /// # Errors
 /// Too few bytes, more ports than there is room for, or a version or flag that is not known.
-pub fn decode(bytes: &[u8]) -> Result<Telemetry, TelemetryError> {
+pub fn decode(bytes: &[u8]) -> Result<(Telemetry, &[u8]), TelemetryError> {
     let have = bytes.len();
     let &[first, flags, ref rest @ ..] = bytes else {
         return Err(TelemetryError::Truncated { need: 2, have });
@@ -95,10 +95,10 @@ pub fn decode(bytes: &[u8]) -> Result<Telemetry, TelemetryError> {
     }
     let arrivals = usize::from(flags & FLAG_ARRIVAL);
     let words = arrivals + 4 * usize::from(ports);
-    let (fields, _) = rest.as_chunks::<8>();
-    let Some(fields) = fields.get(..words) else {
+    let Some((fields, rest)) = rest.split_at_checked(8 * words) else {
         return Err(TelemetryError::Truncated { need: 2 + 8 * words, have });
     };
+    let (fields, _) = fields.as_chunks::<8>();
     let (arrival, ports) = fields.split_at(arrivals);
     let word = |field: &[u8; 8]| u64::from_be_bytes(*field);
     let mut telemetry: Telemetry = ports
@@ -113,7 +113,7 @@ pub fn decode(bytes: &[u8]) -> Result<Telemetry, TelemetryError> {
         })
         .collect();
     telemetry.received_at = arrival.first().map(|at| Time::from_ps(word(at)));
-    Ok(telemetry)
+    Ok((telemetry, rest))
 }
 
 #[cfg(test)]
@@ -163,10 +163,13 @@ mod tests {
         #[test]
         fn decoding_what_was_encoded_gives_the_telemetry_back(
             hops in prop::collection::vec(any::<[u64; 4]>(), 0..=Telemetry::MOST_HOPS), received_at in any::<Option<u64>>(),
+            behind in prop::collection::vec(any::<u8>(), 0..20),
         ) {
             let mut telemetry: Telemetry = hops.into_iter().map(|[at, sent, queued, rate]| hop(at, sent, queued, rate)).collect();
             telemetry.received_at = received_at.map(Time::from_ps);
-            prop_assert_eq!(decode(&bytes(&telemetry)), Ok(telemetry));
+            let mut given = bytes(&telemetry);
+            given.extend(&behind);
+            prop_assert_eq!(decode(&given), Ok((telemetry, &behind[..])));
         }
 
         #[test]
@@ -176,9 +179,8 @@ mod tests {
             if let (true, [first, flags, ..]) = (make_known, &mut given[..]) {
                 (*first, *flags) = ((VERSION << 4) | (*first % 9), *flags % 2);
             }
-            if let Ok(telemetry) = decode(&given) {
-                let again = bytes(&telemetry);
-                prop_assert_eq!(&again[..], &given[..again.len()]);
+            if let Ok((telemetry, rest)) = decode(&given) {
+                prop_assert_eq!([&bytes(&telemetry)[..], rest].concat(), given.clone());
             }
         }
     }

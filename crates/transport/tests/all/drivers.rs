@@ -1,4 +1,5 @@
-//! The contract between an endpoint and its driver: one that drains gets everything, and nothing comes after that.
+//! The contract between an endpoint and its driver: one that drains after the calls of an instant, be it one or many, gets
+//! everything, and nothing comes after that.
 
 use farspan_transport::balance::{self, BalanceConfig};
 use farspan_transport::coding::CodingConfig;
@@ -33,12 +34,48 @@ struct Drained {
     seen: Vec<(Time, usize, Out)>,
     /// Bytes that arrived for the first time.
     delivered: Bytes,
-    /// How often a host that is drained is asked once more.
-    more: usize,
+    course: Course,
+}
+
+/// How the hosts are driven.
+#[derive(Clone, Copy)]
+enum Course {
+    /// A call, then all is drained.
+    Plain,
+    /// They are asked once more: in each order, and at the end of the time in which nothing comes.
+    Often,
+    /// All calls of an instant, then all is drained.
+    ByInstants,
+}
+
+/// The answers of a host that is drained.
+#[derive(Clone, PartialEq, Debug)]
+struct Rest {
+    poll: Poll,
+    timeout: Option<Time>,
+}
+
+impl Rest {
+    /// When the host has something to do next.
+    fn until(&self) -> Time {
+        let release = if let Poll::At(release) = self.poll { release } else { Time::MAX };
+        release.min(self.timeout.unwrap_or(Time::MAX))
+    }
+
+    /// Asking again gives the same.
+    fn check(&self, host: &mut Endpoint, now: Time) {
+        for polls_last in [true, false] {
+            if polls_last {
+                assert_eq!((host.poll_timeout(), host.poll_event()), (self.timeout, None));
+            }
+            assert_eq!(host.poll_transmit(now), self.poll);
+            assert_eq!((host.poll_event(), host.poll_timeout()), (None, self.timeout));
+        }
+    }
 }
 
 impl Drained {
-    fn new(scheme: &Scheme, more: usize) -> Self {
+    fn new(scheme: &Scheme, course: Course) -> Self {
         let path = Path { max_queueing: Duration::from_us(50), ..Path::new(LINE, DELAY * 2) };
         let route = Arc::new(Route::new(path, scheme));
         let profiles = Profiles::new([scheme.profile.clone()]);
@@ -51,11 +88,11 @@ impl Drained {
         }
         let random = Random::new(1, Purpose::Test, 0);
         let (channel, seen) = (BTreeMap::new(), Vec::new());
-        Self { hosts, random, now: Time::ZERO, channel, seen, delivered: Bytes::ZERO, more }
+        Self { hosts, random, now: Time::ZERO, channel, seen, delivered: Bytes::ZERO, course }
     }
 
-    /// Drains a host; gives when it has something to do next.
-    fn drain(&mut self, at: usize) -> Time {
+    /// Drains a host.
+    fn drain(&mut self, at: usize) -> Rest {
         let (host, now) = (&mut self.hosts[at], self.now);
         let mut poll = host.poll_transmit(now);
         while let Poll::Packet(packet) = poll {
@@ -69,33 +106,46 @@ impl Drained {
         while let Some(event) = host.poll_event() {
             self.seen.push((now, at, Out::Event(event)));
         }
-        let timeout = host.poll_timeout();
-        for _ in 0..self.more {
-            assert_eq!(
-                (host.poll_transmit(now), host.poll_event(), host.poll_timeout()),
-                (poll.clone(), None, timeout)
-            );
-        }
-        let release = if let Poll::At(release) = poll { release } else { Time::MAX };
-        assert!(release > now, "a packet that may leave is one");
-        release.min(timeout.unwrap_or(Time::MAX))
+        assert!(!matches!(poll, Poll::At(release) if release <= now), "a packet that may leave is one");
+        Rest { poll, timeout: host.poll_timeout() }
+    }
+
+    /// The first packet arrives.
+    fn arrive(&mut self) {
+        let (_, (to, packet)) = self.channel.pop_first().unwrap();
+        let new = self.hosts[to].handle_packet(self.now, packet);
+        self.delivered += new.map_or(Bytes::ZERO, |new| new.delivered);
     }
 
     /// Drives both hosts until nothing is to come.
     fn run(mut self) -> Self {
         loop {
-            let next = [0, 1].map(|host| self.drain(host)).into_iter().min().unwrap();
-            let arrival = self.channel.first_key_value().map_or(Time::MAX, |((at, _), _)| *at);
-            self.now = next.min(arrival);
-            if self.now == Time::MAX {
+            let rests = [0, 1].map(|host| self.drain(host));
+            let arrival = |run: &Self| run.channel.first_key_value().map_or(Time::MAX, |((at, _), _)| *at);
+            let next = rests.iter().map(Rest::until).fold(arrival(&self), Time::min).max(self.now);
+            if let Course::Often = self.course {
+                let end = if next == Time::MAX { self.now + DELAY } else { next };
+                let last = Time::from_ps(end.as_ps().saturating_sub(1)).max(self.now);
+                for (host, rest) in self.hosts.iter_mut().zip(&rests) {
+                    rest.check(host, self.now);
+                    rest.check(host, last);
+                }
+            }
+            if next == Time::MAX {
                 return self;
             }
-            if arrival == self.now {
-                let (_, (to, packet)) = self.channel.pop_first().unwrap();
-                let new = self.hosts[to].handle_packet(self.now, packet);
-                self.delivered += new.map_or(Bytes::ZERO, |new| new.delivered);
-            } else {
-                self.hosts.iter_mut().for_each(|host| host.handle_timeout(self.now));
+            self.now = next;
+            let is_arrival = arrival(&self) == next;
+            if is_arrival {
+                self.arrive();
+            }
+            if let Course::ByInstants = self.course {
+                while arrival(&self) == next {
+                    self.arrive();
+                }
+            }
+            if !is_arrival || matches!(self.course, Course::ByInstants) {
+                self.hosts.iter_mut().for_each(|host| host.handle_timeout(next));
             }
         }
     }
@@ -117,17 +167,17 @@ fn schemes() -> Vec<Scheme> {
 #[test]
 fn who_drains_gets_everything() {
     for scheme in schemes() {
-        let run = Drained::new(&scheme, 0).run();
-        assert_eq!(run.delivered, SIZE * u64::from(2 * MESSAGES), "{scheme:?}");
-        for host in 0..2 {
-            let events =
-                || run.seen.iter().filter(|(_, at, out)| (*at, matches!(out, Out::Event(_))) == (host, true));
-            let finished = events().filter(|(.., out)| matches!(out, Out::Event(Event::Finished(_)))).count();
-            assert_eq!(
-                (events().count(), finished),
-                (2 * MESSAGES as usize, MESSAGES as usize),
-                "{scheme:?}"
-            );
+        for course in [Course::Plain, Course::ByInstants] {
+            let run = Drained::new(&scheme, course).run();
+            assert_eq!(run.delivered, SIZE * u64::from(2 * MESSAGES), "{scheme:?}");
+            let is_finished = |out: &Out| matches!(out, Out::Event(Event::Finished(_)));
+            for host in 0..2 {
+                let events: Vec<_> = run.seen.iter().filter(|(_, at, _)| *at == host).collect();
+                let events = events.iter().filter(|(.., out)| matches!(out, Out::Event(_)));
+                let finished = events.clone().filter(|(.., out)| is_finished(out)).count();
+                let all = (events.count(), finished);
+                assert_eq!(all, (2 * MESSAGES as usize, MESSAGES as usize), "{scheme:?}");
+            }
         }
     }
 }
@@ -135,7 +185,7 @@ fn who_drains_gets_everything() {
 #[test]
 fn nothing_comes_after_none_and_asking_changes_nothing() {
     for scheme in schemes() {
-        let [once, often] = [0, 3].map(|more| Drained::new(&scheme, more).run());
+        let [once, often] = [Course::Plain, Course::Often].map(|course| Drained::new(&scheme, course).run());
         assert_eq!(once.now, often.now);
         assert_eq!(once.seen, often.seen, "{scheme:?}");
     }

@@ -100,8 +100,6 @@ struct Network {
     onward: u32,
     /// Of the messages of this round: their sizes,
     sizes: BTreeMap<Name, u64>,
-    /// what relayed ones are called on the way from the proxy,
-    called: BTreeMap<Name, Name>,
     /// how much has arrived of each,
     arrived: BTreeMap<Name, u64>,
     /// and which both ends know to have arrived.
@@ -132,7 +130,6 @@ impl Network {
             losses,
             onward: 1000,
             sizes: BTreeMap::new(),
-            called: BTreeMap::new(),
             arrived: BTreeMap::new(),
             delivered: Vec::new(),
             finished: Vec::new(),
@@ -179,7 +176,6 @@ impl Network {
         let ((from, flow), to) = (name, RECEIVER);
         self.hosts[PROXY.index()].relay(Relay { from, flow, to, onward_flow, size, kind });
         self.hosts[RECEIVER.index()].expect_relayed(from, flow, PROXY, onward_flow);
-        self.called.insert((PROXY, onward_flow), name);
     }
 
     fn drive_nic(&mut self, host: usize) {
@@ -219,10 +215,9 @@ impl Network {
         let trimmed = if trim { Trimmed::OnItsWay } else { Trimmed::No };
         let telemetry = telemetry.clone();
         let incoming = Incoming { from, header, ecn_ce, trimmed, telemetry };
-        let of = |name: Name, called: &BTreeMap<Name, Name>| called.get(&name).copied().unwrap_or(name);
         if let Some(new) = self.hosts[to.index()].handle_packet(self.now, incoming) {
             assert_ne!(to, PROXY, "nothing is delivered on the way");
-            let name = of((from, new.flow), &self.called);
+            let name = (new.from, new.flow);
             if let Payload::Source(range) = new.payload {
                 assert!(range.end <= self.sizes[&name], "a range of this message");
             }
@@ -235,7 +230,7 @@ impl Network {
                     self.finished.push((to, report.flow));
                 }
                 Event::Delivered(report) => {
-                    let name = of((report.from, report.flow), &self.called);
+                    let name = (report.from, report.flow);
                     assert_eq!(report.bytes.get(), self.sizes[&name]);
                     self.delivered.push(name);
                 }
@@ -299,7 +294,6 @@ impl Network {
             assert_eq!((host.poll_timeout(), host.poll_transmit(self.now)), (None, Poll::Idle));
         }
         self.sizes.clear();
-        self.called.clear();
         self.arrived.clear();
         self.delivered.clear();
         self.finished.clear();

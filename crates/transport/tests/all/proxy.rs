@@ -240,6 +240,7 @@ impl Trio {
         let incoming = Incoming { ecn_ce, trimmed, ..Incoming::new(HostId(from as u32), header) };
         if let Some(new) = self.endpoints[to].handle_packet(self.now, incoming) {
             assert_eq!(to, RECEIVER, "nothing is delivered on the way");
+            assert_eq!((new.from, new.flow), (HostId(0), FLOW), "the message is its sender's");
             let Payload::Source(range) = new.payload else { panic!("nothing is coded") };
             assert_eq!(new.delivered.get(), range.end - range.start);
             assert_eq!(self.got.insert(range.start, range.end), None, "each range once");
@@ -253,7 +254,8 @@ impl Trio {
                     self.timeouts = counters.timeouts;
                     assert_eq!(self.finished.replace(self.now), None);
                 }
-                Event::Delivered(_) => {
+                Event::Delivered(report) => {
+                    assert_eq!((report.from, report.flow), (HostId(0), FLOW));
                     assert_eq!((to, self.delivered.replace(self.now)), (RECEIVER, None));
                 }
                 event => panic!("{event:?}"),

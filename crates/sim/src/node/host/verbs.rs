@@ -69,7 +69,9 @@ impl Datagrams {
 pub(super) fn through_bytes(telemetry: &Telemetry) -> Telemetry {
     let mut bytes = Vec::new();
     telemetry::encode(telemetry, &mut bytes);
-    telemetry::decode(&bytes).expect("what was encoded is telemetry")
+    let (telemetry, rest) = telemetry::decode(&bytes).expect("what was encoded is telemetry");
+    assert!(rest.is_empty(), "all of it is read");
+    telemetry
 }
 
 impl Host {

@@ -2,6 +2,9 @@
 //!
 //! The null path selector. Switches hash (flow, entropy) with a salt of their own (RFC 2992), so a constant entropy
 //! gives a constant path; which constant does not matter. The Uno artifact takes the number of the source host.
+//!
+//! The entropy follows from the flow's number alone. Hosts that number flows by themselves give equal ones to flows of equal
+//! numbers: what hashes them must also hash who sends, as addresses or ports of a real network do.
 
 use crate::balance::contract::{Balance, BalancerStart, Entropy};
 use crate::registry::ConfigError;

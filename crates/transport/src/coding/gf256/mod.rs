@@ -7,7 +7,7 @@
 //! input once for up to four outputs, and runs on the best [`Kernel`] that the CPU has. All
 //! kernels give the same bytes.
 //!
-//! This is the only module of the crate with `unsafe` code: vector instructions and their loads.
+//! This folder alone has `unsafe` code in this crate: vector instructions and their loads.
 #![allow(unsafe_code, reason = "vector instructions; each block says what it relies on")]
 
 mod field;

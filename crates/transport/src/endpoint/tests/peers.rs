@@ -3,6 +3,7 @@
 use super::*;
 use crate::flow::profile::AckSignals;
 use crate::proxy::{Delay, NaiveRelay, Relay, RelayKind, StreamlinedRelay};
+use alloc::vec;
 
 const OTHER: HostId = HostId(2);
 const MSS: u16 = 4096;
@@ -145,6 +146,27 @@ fn senders_to_a_forgotten_peer_end_and_its_late_feedback_is_dropped() {
 }
 
 #[test]
+fn a_number_is_used_again_towards_a_peer_that_was_forgotten() {
+    let mut endpoint = endpoint();
+    endpoint.submit(us(0), message(0, 3, Rto::Path));
+    assert_eq!(send_all(&mut endpoint, us(0)).len(), 3);
+    assert_eq!(endpoint.forget_peer(us(1), PEER).len(), 1);
+    endpoint.handle_packet(us(2), ack(PEER, 0, 0, us(0)));
+    endpoint.submit(us(3), message(0, 2, Rto::Path));
+    // Late feedback that names what this message has not sent says nothing.
+    endpoint.handle_packet(us(4), ack(PEER, 0, 0, us(0)));
+    assert_eq!(send_all(&mut endpoint, us(5)).len(), 2);
+    endpoint.handle_packet(us(6), ack(PEER, 0, 2, us(0)));
+    assert_eq!(endpoint.sender(FlowId(0)).map(|view| view.delivered), Some(Bytes::ZERO));
+    for seq in 0..2 {
+        endpoint.handle_packet(us(9), ack(PEER, 0, seq, us(5)));
+    }
+    let Some(Event::Finished(report)) = endpoint.poll_event() else { panic!("its own ACKs count") };
+    assert_eq!((report.flow, report.size.get(), report.counters.sent_packets), (FlowId(0), 2 * 4096, 2));
+    assert_eq!((endpoint.poll_timeout(), endpoint.poll_transmit(us(99))), (None, Poll::Idle));
+}
+
+#[test]
 fn senders_that_are_left_keep_their_turns_when_others_end_with_their_peer() {
     let (mut endpoint, us0) = (endpoint(), us(0));
     for (flow, peer) in [PEER, OTHER, PEER, OTHER, OTHER].into_iter().enumerate() {
@@ -233,6 +255,25 @@ fn through_one_proxy_flows_of_one_number_go_apart_and_come_back_to_their_senders
 }
 
 #[test]
+fn a_streamlined_proxy_passes_telemetry_on_both_ways() {
+    let mut proxy = proxy(false);
+    let carried = |sent| {
+        let hop = HopTelemetry { sent: Bytes::new(sent), ..HopTelemetry::default() };
+        Some(Box::new(Telemetry::from_iter([hop])))
+    };
+    let with = |telemetry, packet| Incoming { telemetry, ..packet };
+    proxy.handle_packet(us(0), with(carried(7), data(0, 3, MSS)));
+    proxy.handle_packet(us(0), data(1, 3, MSS));
+    let left = |proxy: &mut Endpoint, now| -> Vec<_> {
+        send_all(proxy, now).into_iter().map(|packet| (packet.to, packet.telemetry)).collect()
+    };
+    assert_eq!(left(&mut proxy, us(0)), [(RECEIVER, carried(7)), (RECEIVER, None)]);
+    proxy.handle_packet(us(1), with(carried(9), ack(RECEIVER, 20, 0, us(0))));
+    proxy.handle_packet(us(1), ack(RECEIVER, 20, 1, us(0)));
+    assert_eq!(left(&mut proxy, us(1)), [(PEER, carried(9)), (PEER, None)]);
+}
+
+#[test]
 fn a_proxy_forgets_the_flows_of_one_sender_and_relays_its_numbers_anew() {
     for is_naive in [false, true] {
         let mut proxy = proxy(is_naive);
@@ -251,10 +292,31 @@ fn a_proxy_forgets_the_flows_of_one_sender_and_relays_its_numbers_anew() {
         assert_eq!((left.iter().filter(|left| left.2).count(), waiting(&proxy)), (2, 0));
         proxy.handle_packet(us(1), ack(RECEIVER, 20, 0, us(0)));
         assert_eq!(proxy.poll_transmit(us(1)), Poll::Idle, "late feedback");
+        for late in [data(2, 3, MSS), trimmed(2, 3, MSS)] {
+            assert_eq!(proxy.handle_packet(us(1), late), None, "it is not taken for a message to here");
+        }
+        assert_eq!((proxy.poll_transmit(us(1)), proxy.receiver(PEER, FlowId(9))), (Poll::Idle, None));
         proxy.relay(relay(PEER, 22, is_naive));
         proxy.handle_packet(us(2), data(0, 3, MSS));
         assert!(leaving(&mut proxy, us(2)).contains(&(RECEIVER, 22, true)));
         assert_eq!(proxy.relayed(PEER, FlowId(9)).map(|relayed| relayed.arrived_packets), Some(1));
+    }
+}
+
+#[test]
+fn a_number_that_is_closed_is_free_when_it_or_its_peer_is_forgotten_once_more() {
+    for forgets_peer in [false, true] {
+        let mut proxy = proxy(false);
+        proxy.handle_packet(us(0), data(0, 3, MSS));
+        proxy.forget_peer(us(0), PEER);
+        assert_eq!(proxy.handle_packet(us(1), data(1, 3, MSS)), None);
+        if forgets_peer {
+            proxy.forget_peer(us(1), PEER);
+        } else {
+            assert!(!proxy.forget(PEER, FlowId(9)), "there is no receiver");
+        }
+        assert!(proxy.handle_packet(us(2), data(0, 1, MSS)).is_some(), "a message to here");
+        assert!(matches!(proxy.poll_event(), Some(Event::Delivered(report)) if report.from == PEER));
     }
 }
 
@@ -286,18 +348,13 @@ fn what_goes_to_a_forgotten_peer_goes_no_further_and_its_sender_hears_no_more() 
 fn a_message_is_one_whichever_way_its_packets_come() {
     let mut endpoint = endpoint();
     endpoint.expect_relayed(PEER, FlowId(9), OTHER, FlowId(20));
-    let through = |seq, packets| {
-        let Header::Data(data) = data(seq, packets, MSS).header else { unreachable!() };
-        let header = Header::Data(wire::Data { flow: FlowId(20), ..data });
-        Incoming { from: OTHER, header, ..data_of_nobody() }
-    };
     assert!(endpoint.handle_packet(us(0), through(0, 3)).is_some());
     assert_eq!(endpoint.handle_packet(us(1), data(0, 3, MSS)), None, "it is here");
     assert!(endpoint.handle_packet(us(1), data(2, 3, MSS)).is_some());
-    assert!(endpoint.handle_packet(us(2), through(1, 3)).is_some());
-    assert!(
-        matches!(endpoint.poll_event(), Some(Event::Delivered(report)) if report.bytes.get() == 3 * 4096)
-    );
+    let received = endpoint.handle_packet(us(2), through(1, 3)).unwrap();
+    assert_eq!((received.from, received.flow), (PEER, FlowId(9)), "the message is its sender's");
+    let Some(Event::Delivered(report)) = endpoint.poll_event() else { panic!("it has arrived") };
+    assert_eq!((report.from, report.flow, report.bytes.get()), (PEER, FlowId(9), 3 * 4096));
     endpoint.handle_packet(us(3), data(1, 3, MSS));
     let replies: Vec<_> =
         send_all(&mut endpoint, us(3)).iter().map(|reply| (reply.to, reply.header.flow().0)).collect();
@@ -307,6 +364,7 @@ fn a_message_is_one_whichever_way_its_packets_come() {
     assert_eq!((views[0], views[0].arrived_packets), (views[1], 5));
     endpoint.forget_peer(us(4), PEER);
     assert_eq!((endpoint.receiver(PEER, FlowId(9)), endpoint.receiver(OTHER, FlowId(20))), (None, None));
+    assert!(endpoint.other_names.is_empty());
     assert!(
         endpoint.handle_packet(us(5), data(0, 1, MSS)).is_some(),
         "the peer's number means another message"
@@ -314,6 +372,86 @@ fn a_message_is_one_whichever_way_its_packets_come() {
     assert!(endpoint.handle_packet(us(5), through(0, 2)).is_some(), "and not the proxy's");
 }
 
-fn data_of_nobody() -> Incoming {
-    data(0, 1, 1)
+/// A packet of the first peer's message that comes through the other.
+fn through(seq: u32, packets: u32) -> Incoming {
+    let Header::Data(data) = data(seq, packets, MSS).header else { unreachable!() };
+    Incoming::new(OTHER, Header::Data(wire::Data { flow: FlowId(20), ..data }))
+}
+
+#[test]
+fn a_message_outlives_the_proxy_that_it_came_through() {
+    for passed in [2, 4] {
+        let mut endpoint = endpoint();
+        endpoint.expect_relayed(PEER, FlowId(9), OTHER, FlowId(20));
+        let (mut bytes, mut delivered) = (0, Vec::new());
+        let mut take = |endpoint: &mut Endpoint, packet| {
+            bytes += endpoint.handle_packet(us(0), packet).map_or(0, |received| received.delivered.get());
+            while let Some(Event::Delivered(report)) = endpoint.poll_event() {
+                delivered.push((report.from, report.flow.0, report.bytes.get()));
+            }
+        };
+        (0..passed).for_each(|seq| take(&mut endpoint, through(seq, 4)));
+        endpoint.forget_peer(us(0), OTHER);
+        assert_eq!(send_all(&mut endpoint, us(0)), [], "what waited for the proxy is gone");
+        // The sender goes straight here, from the first packet on that it does not know to have arrived.
+        (0..4).for_each(|seq| take(&mut endpoint, data(seq, 4, MSS)));
+        assert_eq!((bytes, delivered), (4 * 4096, vec![(PEER, 9, 4 * 4096)]));
+        let acks = send_all(&mut endpoint, us(0));
+        assert!(acks.len() == 4 && acks.iter().all(|ack| ack.to == PEER));
+    }
+}
+
+#[test]
+fn the_numbers_of_a_proxy_that_is_forgotten_are_free() {
+    let mut endpoint = endpoint();
+    endpoint.expect_relayed(PEER, FlowId(9), OTHER, FlowId(20));
+    endpoint.handle_packet(us(0), through(0, 2));
+    endpoint.forget_peer(us(0), OTHER);
+    assert!(endpoint.other_names.is_empty());
+    let received = endpoint.handle_packet(us(1), through(0, 3)).unwrap();
+    assert_eq!((received.from, received.flow), (OTHER, FlowId(20)), "a message of the proxy's own");
+    assert!(!endpoint.receiver(PEER, FlowId(9)).unwrap().is_complete);
+}
+
+#[test]
+fn a_message_that_is_forgotten_leaves_none_of_its_names() {
+    for (peer, flow) in [(PEER, 9), (OTHER, 20)] {
+        let mut endpoint = endpoint();
+        endpoint.expect_relayed(PEER, FlowId(9), OTHER, FlowId(20));
+        endpoint.expect_relayed(PEER, FlowId(9), HostId(3), FlowId(20));
+        endpoint.expect_relayed(PEER, FlowId(8), OTHER, FlowId(21));
+        endpoint.handle_packet(us(0), through(0, 2));
+        assert!(endpoint.forget(peer, FlowId(flow)));
+        assert_eq!((endpoint.other_names.len(), endpoint.receiver(PEER, FlowId(9))), (1, None));
+        assert!(!endpoint.forget(PEER, FlowId(8)), "nothing of it has come");
+        assert!(endpoint.other_names.is_empty());
+    }
+}
+
+#[test]
+fn pulls_of_a_message_whose_proxy_is_forgotten_go_to_its_sender() {
+    let congestion = CongestionConfig::by_name("ndp").unwrap();
+    let profile = FlowProfile { pulls: congestion.needs().pulls, ..FlowProfile::default() };
+    let mut endpoint = endpoint().with_profiles(&Profiles::new([profile]), testing::path().line_rate);
+    endpoint.expect_relayed(PEER, FlowId(9), OTHER, FlowId(20));
+    (0..2).for_each(|seq| assert!(endpoint.handle_packet(us(0), through(seq, 9)).is_some()));
+    endpoint.forget_peer(us(0), OTHER);
+    let at = endpoint.poll_timeout().unwrap();
+    endpoint.handle_timeout(at);
+    let pulled: Vec<_> =
+        send_all(&mut endpoint, at).iter().map(|pull| (pull.to, pull.header.flow().0)).collect();
+    assert_eq!(pulled, [(PEER, 9)]);
+}
+
+#[test]
+fn a_host_whose_number_is_too_high_claims_no_receiver() {
+    let mut endpoint = endpoint();
+    for (peer, is_taken) in [(MAX_HOSTS - 1, true), (MAX_HOSTS, false), (u32::MAX, false)] {
+        for packet in [data(0, 1, MSS), coded(0), trimmed(0, 1, MSS)] {
+            endpoint.handle_packet(us(0), from(HostId(peer), packet));
+            assert_eq!(endpoint.receiver(HostId(peer), FlowId(9)).is_some(), is_taken);
+            assert_eq!(endpoint.forget(HostId(peer), FlowId(9)), is_taken);
+        }
+        assert_eq!(!send_all(&mut endpoint, us(0)).is_empty(), is_taken, "it is not answered");
+    }
 }
