@@ -380,7 +380,7 @@ fn window(count: u32, buckets: &mut Buckets<Coming>) -> Vec<(Time, u32, FlowId)>
     let (mut switch, mut packets, mut seen) = (Switch::new(config, ports), Packets::new(), Seen::default());
     // 61 is prime to the number of packets: each comes at another time, late ones first.
     let arrival = |n: u32| {
-        let packet = Packet::new(FlowId(n), HostId(n % 4), Bytes::new(1000), 0, n % 5 == 0, 0);
+        let packet = Packet::new(FlowId(n), HostId(n % 4), Bytes::new(1000), 0, n.is_multiple_of(5), 0);
         Coming(u64::from(n * 61 % count) * 17, packets.insert(packet))
     };
     let mut arrivals: Vec<_> = (0..count).map(arrival).collect();
