@@ -363,7 +363,7 @@ fn window(count: u32, buckets: &mut Buckets<Coming>) -> Vec<(Time, u32, FlowId)>
         Star { switch_delay: Duration::ZERO, hosts: vec![(RATE, DELAY); 4] }.build().expect("valid");
     let routes = Routes::new(&network, 1);
     // Control packets go first: no FIFO, so that packets are served port by port.
-    let config = PortConfig { control_priority: true, ..PortConfig::drop_tail(Bytes::new(100_000)) };
+    let config = PortConfig { control_priority: true, ..PortConfig::drop_tail(Bytes::new(20_000)) };
     let model = Arc::new(PortModel::new(&config, RATE, DELAY));
     let ports = network.ports_of(NodeId(4));
     let config = SwitchConfig {
@@ -395,7 +395,7 @@ fn window(count: u32, buckets: &mut Buckets<Coming>) -> Vec<(Time, u32, FlowId)>
 
 #[test]
 fn a_window_with_more_packets_than_buckets_have_room_for_comes_out_as_one_that_fits() {
-    let count = if cfg!(miri) { 600 } else { 3000 };
+    let count = if cfg!(miri) { 300 } else { 3000 };
     let (mut few, mut enough) = (Buckets::of(1 << 10), Buckets::default());
     assert!(few.room(4) < count as usize && enough.room(4) > count as usize);
     let left = window(count, &mut few);
