@@ -381,10 +381,10 @@ fn window(count: u32, buckets: &mut Buckets<Coming>) -> Vec<(Time, u32, FlowId)>
     // 61 is prime to the number of packets: each comes at another time, late ones first.
     let arrival = |n: u32| {
         let packet = Packet::new(FlowId(n), HostId(n % 4), Bytes::new(1000), 0, n.is_multiple_of(5), 0);
-        Coming(u64::from(n * 61 % count) * 17, packets.insert(packet))
+        Coming(u64::from(n * 61 % count) * 3, packets.insert(packet))
     };
     let mut arrivals: Vec<_> = (0..count).map(arrival).collect();
-    let end = at(u64::from(count) * 17);
+    let end = at(u64::from(count) * 3);
     let span = Span { start: Time::ZERO, end, horizon: Time::ZERO, ingress: &[0] };
     switch.run(&span, &mut arrivals, buckets, &mut packets, &mut seen);
     switch.advance(end + PACKET * u64::from(count), &mut packets, &mut seen);
