@@ -113,11 +113,11 @@ impl<A: Arrival> Buckets<A> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::packet::PacketId;
     use alloc::vec;
-    use farspan_units::{Purpose, Random, Time};
+    use farspan_units::{Duration, Purpose, Random, Time};
 
     /// Its time, port and number.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,6 +147,37 @@ mod tests {
 
         fn before_all(self) -> Self {
             Self(0, self.1, self.2)
+        }
+    }
+
+    /// A packet that arrives so many ns after the start of a window.
+    #[derive(Clone, Copy)]
+    pub(in crate::switch) struct Coming(pub u64, pub PacketId);
+
+    // SAFETY: whole numbers order them, and none is below 0.
+    unsafe impl Arrival for Coming {
+        fn at(self, start: Time) -> Time {
+            start + Duration::from_ns(self.0)
+        }
+
+        fn id(self) -> PacketId {
+            self.1
+        }
+
+        fn rank(self) -> usize {
+            0
+        }
+
+        fn order(self) -> u64 {
+            self.0
+        }
+
+        fn is_after(self, other: Self) -> bool {
+            self.0 > other.0
+        }
+
+        fn before_all(self) -> Self {
+            Self(0, self.1)
         }
     }
 

@@ -1,3 +1,4 @@
+use super::buckets::tests::Coming;
 use super::shared::pause::{LosslessLinks, PauseConfig};
 use super::shared::pool::{Ingress, PoolConfig};
 use super::*;
@@ -325,38 +326,6 @@ fn who_waits_for_which_ports_is_known() {
     assert_eq!(world.switch.waits_for(PortId(2), &world.packets), None);
 }
 
-/// A packet that arrives so many ns after the start of a window.
-#[derive(Clone, Copy)]
-struct Coming(u64, PacketId);
-
-// SAFETY: whole numbers order them, and none is below 0.
-#[allow(unsafe_code, reason = "the trait asks for a promise")]
-unsafe impl Arrival for Coming {
-    fn at(self, start: Time) -> Time {
-        start + Duration::from_ns(self.0)
-    }
-
-    fn id(self) -> PacketId {
-        self.1
-    }
-
-    fn rank(self) -> usize {
-        0
-    }
-
-    fn order(self) -> u64 {
-        self.0
-    }
-
-    fn is_after(self, other: Self) -> bool {
-        self.0 > other.0
-    }
-
-    fn before_all(self) -> Self {
-        Self(0, self.1)
-    }
-}
-
 /// Departures by time, link and flow of a window in which so many packets come.
 fn window(count: u32, buckets: &mut Buckets<Coming>) -> Vec<(Time, u32, FlowId)> {
     let network =
@@ -395,7 +364,7 @@ fn window(count: u32, buckets: &mut Buckets<Coming>) -> Vec<(Time, u32, FlowId)>
 
 #[test]
 fn a_window_with_more_packets_than_buckets_have_room_for_comes_out_as_one_that_fits() {
-    let count = if cfg!(miri) { 300 } else { 3000 };
+    let count = 3000;
     let (mut few, mut enough) = (Buckets::of(1 << 10), Buckets::default());
     assert!(few.room(4) < count as usize && enough.room(4) > count as usize);
     let left = window(count, &mut few);
