@@ -112,7 +112,7 @@ def build(tree, toys):
         print(f"{contract}: {passed} tests pass", flush=True)
     run("cargo", "build", "--quiet", *BUILD, "-p", "farspan-cli", "--bin", "farspan", cwd=tree, env=env)
     # The program with toys is not to be taken for the checkout's.
-    program = shutil.move(TARGET / "debug/farspan", tree / "out/farspan")
+    program = shutil.move(TARGET / "debug/farspan", tree / "toys")
     (tree / "toys.toml").write_text(SCENARIO)
     for name in toys:
         out = tree / "out" / name
