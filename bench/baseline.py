@@ -6,7 +6,7 @@ usage: baseline.py BINARY [--only PATTERN]... [--most-hops N] [--engine NAME] [-
 
 PATTERN is matched against "SCENARIO SCHEME PROFILE": 'uno/incast-* uno paper', or any part of it; --most-hops leaves out rows
 with more packet-hops. The list holds runs of the windowed engine on one thread; any other engine or number of threads must give
-the same, and so must `verbs`: hosts that call the six verbs of their endpoints alone, and get headers as bytes. `--write` renews the list (with
+the same, and so must `verbs`: hosts that call the verbs of their endpoints, and get headers as bytes. `--write` renews the list (with
 `--only` or `--most-hops`, those rows) where a change of results is meant, and prints which sections changed in how many runs.
 """
 import argparse

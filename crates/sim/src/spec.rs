@@ -96,8 +96,8 @@ pub enum EngineKind {
     QuarterWindow,
     /// One thread, and every switch in order of (time, port) over all its ports, which must change nothing.
     Ordered,
-    /// One thread, and hosts that call the six verbs of their endpoints alone and get headers and telemetry as bytes, which must
-    /// change nothing.
+    /// One thread, and hosts that call the six verbs of their endpoints, or ask for control packets alone while their links are paused,
+    /// and get headers and telemetry as bytes, which must change nothing.
     Verbs,
     /// One event queue, two events a hop: the reference.
     Oracle,

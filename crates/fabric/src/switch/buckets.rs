@@ -115,43 +115,12 @@ impl<A: Arrival> Buckets<A> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::packet::PacketId;
+    use crate::packet::{Packet, PacketId, Packets};
     use alloc::vec;
-    use farspan_units::{Duration, Purpose, Random, Time};
-
-    /// Its time, port and number.
-    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-    struct Numbered(u64, usize, u32);
-
-    // SAFETY: numbers order them, and none is below 0.
-    unsafe impl Arrival for Numbered {
-        fn at(self, start: Time) -> Time {
-            Time::from_ps(start.as_ps() + self.0)
-        }
-
-        fn id(self) -> PacketId {
-            unreachable!("nobody asks")
-        }
-
-        fn rank(self) -> usize {
-            0
-        }
-
-        fn order(self) -> u64 {
-            self.0
-        }
-
-        fn is_after(self, other: Self) -> bool {
-            self.0 > other.0
-        }
-
-        fn before_all(self) -> Self {
-            Self(0, self.1, self.2)
-        }
-    }
+    use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Time};
 
     /// A packet that arrives so many ns after the start of a window.
-    #[derive(Clone, Copy)]
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     pub(in crate::switch) struct Coming(pub u64, pub PacketId);
 
     // SAFETY: whole numbers order them, and none is below 0.
@@ -181,12 +150,20 @@ pub(super) mod tests {
         }
     }
 
-    struct Own;
+    /// The port of each packet, by its number.
+    struct Own(Vec<usize>);
 
-    impl EgressOf<Numbered> for Own {
-        fn of(&self, packet: Numbered) -> usize {
-            packet.1
+    impl EgressOf<Coming> for Own {
+        fn of(&self, Coming(_, id): Coming) -> usize {
+            self.0[id.number() as usize]
         }
+    }
+
+    /// Packets that come at these times.
+    fn coming(times: impl IntoIterator<Item = u64>) -> Vec<Coming> {
+        let mut slab = Packets::new();
+        let mut packet = || slab.insert(Packet::new(FlowId(0), HostId(0), Bytes::new(64), 0, false, 0));
+        times.into_iter().map(|at| Coming(at, packet())).collect()
     }
 
     #[test]
@@ -194,12 +171,13 @@ pub(super) mod tests {
         let mut buckets = Buckets::of(1 << 10);
         for _ in 0..3 {
             for (ports, count) in [(1, 1024), (4, 256), (2, 512), (60, 255)] {
-                assert!(count <= buckets.room(ports));
-                let packets: Vec<_> = (0..count).map(|n| Numbered(n as u64, n % ports, n as u32)).collect();
-                buckets.partition(ports, &packets, &Own, &mut [0; 10]);
+                assert!(count as usize <= buckets.room(ports));
+                let (packets, own) =
+                    (coming(0..count), Own((0..count as usize).map(|n| n % ports).collect()));
+                buckets.partition(ports, &packets, &own, &mut [0; 10]);
                 for port in 0..ports {
                     let expected: Vec<_> =
-                        packets.iter().filter(|packet| packet.1 == port).copied().collect();
+                        packets.iter().filter(|packet| own.of(**packet) == port).copied().collect();
                     assert_eq!(buckets.take(port), expected);
                 }
             }
@@ -214,13 +192,13 @@ pub(super) mod tests {
         for round in 0..if cfg!(miri) { 15 } else { 300 } {
             let most = if round % 10 == 9 { 900 } else { 60 };
             let (ports, count) = (1 + random.below(40) as usize, 1 + random.below(most));
-            let mut draw = |n| Numbered(random.below(50), random.below(ports as u64) as usize, n as u32);
-            let packets: Vec<_> = (0..count).map(&mut draw).collect();
+            let own = Own((0..count).map(|_| random.below(ports as u64) as usize).collect());
+            let packets = coming((0..count).map(|_| random.below(50)));
             let mut hit = vec![0; 1 + round % 2];
-            buckets.partition(ports, &packets, &Own, &mut hit);
+            buckets.partition(ports, &packets, &own, &mut hit);
             for port in 0..ports {
                 let mut expected: Vec<_> =
-                    packets.iter().filter(|packet| packet.1 == port).copied().collect();
+                    packets.iter().filter(|packet| own.of(**packet) == port).copied().collect();
                 expected.sort_by_key(|packet| packet.0);
                 assert_eq!(buckets.take(port), expected, "round {round}, port {port}");
                 assert_eq!(hit[0] >> port & 1 == 1, !expected.is_empty());

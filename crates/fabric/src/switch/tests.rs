@@ -66,14 +66,8 @@ impl World {
         let ingress: Vec<_> = ports.clone().map(ingress).collect();
         let shared = Shared::new(&pool, PortId(ports.start), &ingress, reverse).expect("large enough");
         let config = SwitchConfig {
-            routes: routes.tables[4].clone(),
-            first_port: PortId(ports.start),
-            routing: Routing::Ecmp,
-            jitter: Duration::ZERO,
-            seed: 1,
-            faults: None,
             shared: Some(shared),
-            is_ordered: true,
+            ..SwitchConfig::new(routes.tables[4].clone(), PortId(ports.start))
         };
         let ports = ports.map(|id| (Port::new(&model, PortId(id), 1), id)).collect();
         Self { switch: Switch::new(config, ports), packets: Packets::new(), seen: Seen::default() }
@@ -115,14 +109,8 @@ fn uplinks(routing: Routing, sizes: &[u64]) -> (Vec<u32>, Vec<u32>) {
     let model = Arc::new(PortModel::new(&drop_tail(), RATE, DELAY));
     let ports = network.ports_of(NodeId(tor));
     let config = SwitchConfig {
-        routes: routes.tables[tor as usize].clone(),
-        first_port: PortId(ports.start),
         routing,
-        jitter: Duration::ZERO,
-        seed: 1,
-        faults: None,
-        shared: None,
-        is_ordered: true,
+        ..SwitchConfig::new(routes.tables[tor as usize].clone(), PortId(ports.start))
     };
     let to = |id: u32| network.links[id as usize].to.0;
     let up: Vec<u32> = ports.clone().filter(|&id| to(id) >= network.hosts).collect();
@@ -336,14 +324,8 @@ fn window(count: u32, buckets: &mut Buckets<Coming>) -> Vec<(Time, u32, FlowId)>
     let model = Arc::new(PortModel::new(&config, RATE, DELAY));
     let ports = network.ports_of(NodeId(4));
     let config = SwitchConfig {
-        routes: routes.tables[4].clone(),
-        first_port: PortId(ports.start),
-        routing: Routing::Ecmp,
-        jitter: Duration::ZERO,
-        seed: 1,
-        faults: None,
-        shared: None,
         is_ordered: false,
+        ..SwitchConfig::new(routes.tables[4].clone(), PortId(ports.start))
     };
     let ports = ports.map(|id| (Port::new(&model, PortId(id), 1), id)).collect();
     let (mut switch, mut packets, mut seen) = (Switch::new(config, ports), Packets::new(), Seen::default());

@@ -305,7 +305,9 @@ impl Endpoint {
     /// whose turn it is.
     pub fn poll_transmit(&mut self, now: Time) -> Poll {
         let mut packet = None;
-        let _ = self.send_reply(&mut packet) || self.send_data(now, &mut packet);
+        if !self.send_reply(&mut packet) {
+            self.send_data(now, &mut packet);
+        }
         match packet {
             Some(packet) => Poll::Packet(self.transmit(packet)),
             None => self.schedule.next_release().map_or(Poll::Idle, Poll::At),
