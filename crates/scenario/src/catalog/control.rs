@@ -8,13 +8,12 @@ use crate::table::join;
 use crate::text::document::Document;
 use crate::text::reader::{component, read as read_table, read_value};
 use crate::text::schema::unknown_key;
-use crate::value::{Part, RtoRule};
+use crate::value::{Part, Recovery};
 use farspan_transport::congestion::{self, CongestionConfig, Custom, Factory};
-use farspan_transport::{ConfigError, Entry, WindowCheck, balance, coding, recovery};
-use farspan_units::Duration;
+use farspan_transport::{ConfigError, Entry, WindowCheck, balance, coding};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use std::any::TypeId;
 use std::sync::{PoisonError, RwLock};
 use toml::{Table, Value};
@@ -177,29 +176,15 @@ pub fn register<C: NamedControl>() -> Result<(), RegisterError> {
     Ok(())
 }
 
-/// The keys of loss recovery that a control's constants may have; only their types matter here.
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Recovery {
-    name: Option<String>,
-    rto: Option<RtoRule>,
-    rto_variance_floor: Option<Duration>,
-    rto_min: Option<Duration>,
-    backoff: Option<bool>,
-}
-
 /// The constants of a control, so far checked that no scenario can find them wrong.
 fn constants<C: NamedControl>() -> Result<Table, ScenarioError> {
     let document = Document::parse("CONSTANTS", C::CONSTANTS)?;
     for (key, value) in &document.table {
         let checked = match key.as_str() {
             "ports" => read_value::<PortsText>(value).map(drop),
-            "recovery" => read_value::<Recovery>(value).and_then(|recovery| match recovery.name {
-                Some(name) if !recovery::NAMES.contains(&name.as_str()) => {
-                    Err(ValueError::unknown("name", "loss recovery", &name, recovery::NAMES, &[]))
-                }
-                _ => Ok(()),
-            }),
+            "recovery" => read_value(value)
+                .and_then(|table: Table| Recovery::read("", &table))
+                .and_then(|recovery| recovery.policy("name").map(drop)),
             "window_check" => read_value::<WindowCheck>(value).map(drop),
             "congestion" => match value {
                 Value::Table(parameters) => read::<C>("", parameters).map(drop),

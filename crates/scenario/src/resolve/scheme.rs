@@ -14,7 +14,8 @@ use crate::table::overlay;
 use crate::text::reader::{component, read};
 use crate::text::schema::Keys;
 use crate::value::{
-    Headroom, Marking, Overflow, Part, PfcLinks, PoolSize, PortTier, Profile, RoutingRule, TrimVictim,
+    Headroom, Marking, Overflow, Part, PfcLinks, PoolSize, PortTier, Profile, Recovery, RoutingRule,
+    TrimVictim,
 };
 use farspan_fabric::switch::shared::pause::LosslessLinks;
 use farspan_transport::ack::AckConfig;
@@ -241,12 +242,8 @@ fn to_part<T: Serialize>(component: &T) -> Part {
 }
 
 fn known_recovery(path: &str, table: Table) -> Result<Part, ValueError> {
-    let part = Part(table);
-    let name = part.name().unwrap_or_default();
-    if recovery::NAMES.contains(&name) {
-        return Ok(part);
-    }
-    Err(ValueError::unknown(path, "loss recovery", name, recovery::NAMES, &[]))
+    Recovery::read(path, &table)?.policy(path)?;
+    Ok(Part(table))
 }
 
 fn union(ours: Option<Vec<PortTier>>, theirs: Option<Vec<PortTier>>) -> Vec<PortTier> {

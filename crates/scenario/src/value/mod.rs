@@ -6,10 +6,12 @@
 #[macro_use]
 mod text;
 mod first_window;
+mod recovery;
 mod shape;
 mod words;
 
 pub use first_window::FirstWindow;
+pub use recovery::Recovery;
 pub use shape::{Buffers, ClassSizes, FlowChoice, Names, Oversubscription, Part, PortChoice, Sizes};
 pub use words::{
     CollectiveAlgorithm, FaultKind, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, MixUnit, NamedMix,

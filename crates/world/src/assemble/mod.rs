@@ -15,12 +15,12 @@ use farspan_fabric::switch::Routing;
 use farspan_fabric::{Network, Routes};
 use farspan_scenario::limits::LARGEST_PACKET;
 use farspan_scenario::model::{Scenario, SchemeClass};
-use farspan_scenario::value::{FirstWindow, Jitter, Part, RoutingRule, RtoRule, TriggerDelay};
+use farspan_scenario::value::{FirstWindow, Jitter, Part, Recovery, RoutingRule, RtoRule, TriggerDelay};
 use farspan_scenario::{Resolved, ScenarioError, ValueError, component, congestion};
 use farspan_sim::{EngineKind, Flow, InitialWindow, OwnBalance, Rule, Spec, Stop, Trace, Trigger};
 use farspan_transport::coding::Layout;
 use farspan_transport::congestion::{self, CongestionConfig};
-use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
+use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{Class, FlowProfile, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::{Expected, OfferedLoad, Sites, Workload};
@@ -344,55 +344,19 @@ fn offered(scheme: &Scheme, size: Bytes, payload: Bytes) -> Bytes {
 
 /// The class's own time-out, or the scenario's.
 fn recovery(path: &str, scenario: &Scenario, part: &Part) -> Result<RecoveryConfig, ValueError> {
-    let read = |key: &str, error: String| {
-        ValueError::rule(
-            format!("{path}.{key}"),
-            error,
-            "write it as under [transport], such as \"path\" or \"10ms\"",
-        )
-    };
-    let own = |key: &str| match part.0.get(key) {
-        None => Ok(None),
-        Some(toml::Value::String(text)) => Ok(Some(text.as_str())),
-        Some(other) => Err(read(key, format!("{other} is not text"))),
-    };
-    let rule = match own("rto")? {
-        Some(text) => text.parse().map_err(|error| read("rto", error))?,
-        None => scenario.transport.rto,
-    };
-    if matches!(rule, RtoRule::Value(time) if time.is_zero()) {
-        return Err(read("rto", "a time-out of zero".to_owned()));
-    }
-    let time = |key: &str, of_all| match own(key)? {
-        Some(text) => {
-            text.parse().map_err(|error: farspan_units::ParseQuantityError| read(key, error.to_string()))
-        }
-        None => Ok(of_all),
-    };
-    let variance_floor = time("rto_variance_floor", scenario.transport.rto_variance_floor)?;
-    let min = time("rto_min", scenario.transport.rto_min)?;
-    let rto = match rule {
+    let (own, of_all) = (Recovery::read(path, &part.0)?, &scenario.transport);
+    let rto = match own.rto.unwrap_or(of_all.rto) {
         RtoRule::Path => Rto::Path,
-        RtoRule::Rfc6298 => Rto::Rfc6298 { variance_floor, min },
+        RtoRule::Rfc6298 => Rto::Rfc6298 {
+            variance_floor: own.rto_variance_floor.unwrap_or(of_all.rto_variance_floor),
+            min: own.rto_min.unwrap_or(of_all.rto_min),
+        },
         RtoRule::ThreeRtts => Rto::BaseRtts(3),
         RtoRule::Value(time) => Rto::Fixed(time),
     };
-    let name = part.name().unwrap_or(recovery::NAMES[0]);
-    let policy = RecoveryPolicy::by_name(name)
-        .ok_or_else(|| ValueError::unknown(path, "loss recovery", name, recovery::NAMES, &[]))?;
-    let backoff = match part.0.get("backoff") {
-        // RFC 6298, rule 5.5, speaks of one time-out for a flow.
-        None => policy != RecoveryPolicy::PerPacketRto,
-        Some(toml::Value::Boolean(backoff)) => *backoff,
-        Some(other) => {
-            let problem = format!("{other} is not true or false");
-            return Err(ValueError::rule(
-                format!("{path}.backoff"),
-                problem,
-                "write backoff = true or false",
-            ));
-        }
-    };
+    let policy = own.policy(path)?;
+    // RFC 6298, rule 5.5, speaks of one time-out for a flow.
+    let backoff = own.backoff.unwrap_or(policy != RecoveryPolicy::PerPacketRto);
     Ok(RecoveryConfig { rto, backoff, policy })
 }
 
