@@ -68,6 +68,8 @@ def _summary(folder: Path) -> dict[str, Any]:
     path = folder / "summary.json"
     try:
         text = path.read_text(encoding="utf-8")
+    except NotADirectoryError:
+        raise NotADirectoryError(f"{folder}: not a folder; give the folder that a run wrote") from None
     except FileNotFoundError:
         cure = "run a scenario with out=" + repr(str(folder))
         if any(folder.glob("*.parquet*")):

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
 from farspan._errors import ScenarioError
@@ -46,10 +47,25 @@ def request(
         seed = whole(seed, 0, LARGEST_SEED, "seed")
     text(scheme, "scheme", 'a name, such as "uno-noec" or "unocc+rps"; farspan.schemes() lists them')
     text(profile, "profile", '"paper" or "artifact"')
+    if not isinstance(set, Mapping | None):
+        cure = 'give values by path: set={"topology.k": 4}'
+        raise ScenarioError(f"{set!r} is no mapping", argument="set", cure=cure)
     assignments = [f"{_path(path)}={toml(value, path)}" for path, value in (set or {}).items()]
     if isinstance(scenario, Mapping):
         return Request(MAPPING, _document({"name": "scenario"} | dict(scenario)), scheme, profile, seed, assignments)
+    if not isinstance(scenario, str | os.PathLike):
+        cure = "give the name of a scenario, a file or a mapping; farspan.scenarios() lists the names"
+        raise ScenarioError(f"{scenario!r} is no scenario", argument="scenario", cure=cure)
     return Request(os.fspath(scenario), None, scheme, profile, seed, assignments)
+
+
+def folder(out: object) -> Path | None:
+    """Take a folder for results, or none."""
+    if out is None:
+        return None
+    if not isinstance(out, str | os.PathLike) or "\0" in os.fspath(out):
+        raise ScenarioError(f"{out!r} is no folder", argument="out", cure="give the path of a folder")
+    return Path(out)
 
 
 def _document(scenario: Mapping[str, object]) -> str:
@@ -77,7 +93,10 @@ def text(value: object, argument: str, what: str) -> None:
         raise ScenarioError(f"{value!r} is not text", argument=argument, cure=f"give {what}")
 
 
-def _path(path: str) -> str:
+def _path(path: object) -> str:
+    if not isinstance(path, str):
+        cure = 'give paths as text: set={"topology.k": 4}'
+        raise ScenarioError(f"{path!r} is no path", argument="set", cure=cure)
     if "=" in path:
         cure = 'give the value apart: set={"topology.k": 4}'
         raise ScenarioError('a path has no "="', argument=f"set={{{path!r}: ...}}", cure=cure)
@@ -92,7 +111,11 @@ def _escape(match: re.Match[str]) -> str:
     return _ESCAPES.get(character) or f"\\u{ord(character):04x}"
 
 
-def toml(value: object, path: str = "", argument: str = "set") -> str:
+# Deeper lists and mappings than any scenario has: those that contain themselves have no end.
+DEEPEST = 32
+
+
+def toml(value: object, path: str = "", argument: str = "set", depth: int = 0) -> str:
     r"""Write a Python value as TOML.
 
     Parameters
@@ -103,6 +126,8 @@ def toml(value: object, path: str = "", argument: str = "set") -> str:
         Where it goes, for the error.
     argument : str
         The argument that it comes from, for the error.
+    depth : int
+        In how many lists and mappings it stands.
 
     Returns
     -------
@@ -118,6 +143,9 @@ def toml(value: object, path: str = "", argument: str = "set") -> str:
     >>> toml("4ms"), toml(True), toml([0, 4]), toml({"name": "uno"})
     ('"4ms"', 'true', '[0, 4]', '{"name" = "uno"}')
     """
+    if depth > DEEPEST:
+        cure = "give plain values; does a list or mapping contain itself?"
+        raise ScenarioError(f"values stand in more than {DEEPEST} others", argument=argument, key=path or None, cure=cure)
     if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()
     match value:
@@ -132,18 +160,18 @@ def toml(value: object, path: str = "", argument: str = "set") -> str:
         case os.PathLike():
             return _string(os.fspath(value), path, argument)
         case Mapping():
-            return "{" + ", ".join(_pair(k, v, path, argument) for k, v in value.items()) + "}"
+            return "{" + ", ".join(_pair(k, v, path, argument, depth + 1) for k, v in value.items()) + "}"
         case Iterable() if not isinstance(value, bytes):
-            return "[" + ", ".join(toml(v, path, argument) for v in value) + "]"
+            return "[" + ", ".join(toml(v, path, argument, depth + 1) for v in value) + "]"
     cure = 'give a bool, a number, text such as "4ms" ("off" is a value), a list or a mapping'
     raise ScenarioError(f"{value!r} has no TOML form", argument=argument, key=path or None, cure=cure)
 
 
-def _pair(key: object, value: object, path: str, argument: str) -> str:
+def _pair(key: object, value: object, path: str, argument: str, depth: int) -> str:
     if not isinstance(key, str):
         raise ScenarioError(f"{key!r} is no key", argument=argument, key=path or None, cure="give keys as text")
     here = f"{path}.{key}" if path else key
-    return f"{_string(key, here, argument)} = {toml(value, here, argument)}"
+    return f"{_string(key, here, argument)} = {toml(value, here, argument, depth)}"
 
 
 def _string(text: str, path: str, argument: str = "set") -> str:

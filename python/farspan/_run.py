@@ -13,7 +13,7 @@ from typing import overload
 from farspan import _farspan
 from farspan._errors import ScenarioError
 from farspan._progress import Listener, listening
-from farspan._request import LARGEST_SEED, Scenario, request, whole
+from farspan._request import LARGEST_SEED, Scenario, folder, request, whole
 from farspan._result import Result, Runs
 from farspan.control import Control, Controls, classes
 
@@ -169,7 +169,7 @@ def run(
         seeds=_seeds(seed, seeds),
         threads=whole(threads, 1, MOST_THREADS, "threads"),
         engine=engine,
-        out=None if out is None else Path(out),
+        out=folder(out),
         trace=_selected(trace, "trace", out),
         pcap=_selected(pcap, "pcap", out),
         force=force,

@@ -15,6 +15,7 @@ from farspan import _farspan
 from farspan._errors import ScenarioError
 from farspan._place import IMPORTED, command
 from farspan._progress import Listener, listening
+from farspan._request import folder as results_folder
 from farspan._request import toml, whole
 from farspan._result import Result
 from farspan.control import Controls
@@ -192,7 +193,7 @@ def _plan(
         name=name,
         text=text,
         folder=folder,
-        out=Path(out) if out is not None else Path(name).with_suffix(""),
+        out=results_folder(out) or Path(name).with_suffix(""),
         jobs=(os.cpu_count() or 1) if jobs is None else whole(jobs, 1, MOST_JOBS, "jobs"),
         itself=itself,
         code=[str(_farspan.__file__), *files],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import farspan as fs
@@ -93,3 +94,32 @@ def test_errors_of_a_mapping_name_the_key(scenario: dict[str, object], key: str,
         fs.run(scenario)
     assert (caught.value.argument, caught.value.key, caught.value.line) == ("scenario", key, None)
     assert said in str(caught.value)
+
+
+NESTED: list[Any] = []
+NESTED.append(NESTED)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "argument"),
+    [
+        ({"set": [1]}, "set"),
+        ({"set": {1: 2}}, "set"),
+        ({"set": {"topology.k": NESTED}}, "set"),
+        ({"scenario": None}, "scenario"),
+        ({"out": "a\0b"}, "out"),
+        ({"out": 3}, "out"),
+    ],
+)
+def test_arguments_of_another_kind_are_bad_input_with_a_cure(arguments: dict[str, Any], argument: str) -> None:
+    with pytest.raises(fs.ScenarioError) as raised:
+        fs.run(**({"scenario": INCAST} | arguments))
+    assert raised.value.argument == argument
+    assert raised.value.cure
+
+
+def test_a_file_is_no_folder_of_results(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_text("no results")
+    with pytest.raises(NotADirectoryError, match="give the folder"):
+        fs.load(file)

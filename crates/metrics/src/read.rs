@@ -327,7 +327,7 @@ impl Batch<'_> {
 
 fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, ReadError> {
     let name = || path.display().to_string();
-    let file = File::open(path).map_err(|source| ReadError::Io { path: name(), source })?;
+    let file = farspan_files::open(path).map_err(|source| ReadError::Io { path: name(), source })?;
     ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| undecodable(path, &error))
 }
 

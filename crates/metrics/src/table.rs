@@ -7,10 +7,10 @@ use crate::column::{Column, Record};
 use crate::{FlowRecord, IterationRecord, PortRecord, SeriesRecord};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use farspan_files::NewFile;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
-use std::fs::File;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -96,55 +96,28 @@ impl<R: Record> Table<R> {
 /// A Parquet file of any columns being written. Dropped before [`Writer::finish`], it leaves nothing behind.
 pub(crate) struct Writer {
     path: PathBuf,
-    temporary: PathBuf,
-    /// `None` once finished.
-    writer: Option<ArrowWriter<File>>,
+    writer: ArrowWriter<NewFile>,
 }
 
 impl Writer {
     pub(crate) fn create(path: &Path, schema: SchemaRef) -> Result<Self, TableError> {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".partial");
-        let temporary = PathBuf::from(name);
-        let file = File::create(&temporary).map_err(|e| io(&temporary, e))?;
+        let file = NewFile::at(path).map_err(|e| io(path, e))?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_max_row_group_row_count(Some(ROW_GROUP))
             .build();
         let writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(|e| encode(path, e))?;
-        Ok(Self { path: path.to_owned(), temporary, writer: Some(writer) })
+        Ok(Self { path: path.to_owned(), writer })
     }
 
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), TableError> {
-        let Some(writer) = &mut self.writer else { return Ok(()) };
-        writer.write(batch).map_err(|e| encode(&self.path, e))
+        self.writer.write(batch).map_err(|e| encode(&self.path, e))
     }
 
-    pub(crate) fn finish(mut self) -> Result<(), TableError> {
-        if let Some(writer) = self.writer.take() {
-            let closed = writer.close().map_err(|e| encode(&self.path, e)).map(drop);
-            let renamed = closed
-                .and_then(|()| std::fs::rename(&self.temporary, &self.path).map_err(|e| io(&self.path, e)));
-            if renamed.is_err() {
-                remove(&self.temporary);
-            }
-            return renamed;
-        }
-        Ok(())
+    pub(crate) fn finish(self) -> Result<(), TableError> {
+        let file = self.writer.into_inner().map_err(|e| encode(&self.path, e))?;
+        file.finish().map_err(|e| io(&self.path, e))
     }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        if self.writer.take().is_some() {
-            remove(&self.temporary);
-        }
-    }
-}
-
-/// Removes a temporary file; if that fails too, the error is ignored.
-fn remove(temporary: &Path) {
-    let _ = std::fs::remove_file(temporary);
 }
 
 fn io(path: &Path, source: std::io::Error) -> TableError {
@@ -173,8 +146,8 @@ impl Record for FlowRecord {
         Column::count("sent_bytes", "B", |r| r.outcome.sender.sent_bytes.get()),
         Column::count("parity_bytes", "B", |r| r.outcome.sender.parity_bytes.get()),
         Column::count("retransmitted_bytes", "B", |r| r.outcome.sender.retransmitted_bytes.get()),
-        Column::count("marked_packets", "packets", |r| r.outcome.receiver.marked_packets),
-        Column::count("trimmed_packets", "packets", |r| r.outcome.receiver.trimmed_packets),
+        Column::count("marked_packets", "packets", FlowRecord::marked_packets),
+        Column::count("trimmed_packets", "packets", FlowRecord::trimmed_packets),
         Column::count("dropped_packets", "packets", |r| r.outcome.dropped_packets),
         Column::count("timeouts", "", |r| r.outcome.sender.timeouts),
         Column::count("nacks", "", |r| r.outcome.sender.nacks),
@@ -243,6 +216,7 @@ mod tests {
     use farspan_units::{FlowId, HostId, Time};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use proptest::prelude::*;
+    use std::fs::File;
 
     struct Folder(PathBuf);
 
@@ -338,7 +312,7 @@ mod tests {
         let path = folder.0.join("flows.parquet");
         let mut table = FlowTable::create(&path).unwrap();
         table.write(&[flow(0, 1)]).unwrap();
-        assert_eq!(folder.files(), ["flows.parquet.partial"]);
+        assert!(folder.files()[0].ends_with(".partial"));
         drop(table);
         assert!(folder.files().is_empty());
     }
@@ -354,7 +328,8 @@ mod tests {
     #[test]
     fn a_folder_that_does_not_exist_is_named() {
         let error = FlowTable::create(Path::new("/no/such/flows.parquet")).err().unwrap().to_string();
-        assert!(error.starts_with("/no/such/flows.parquet.partial: cannot be written"), "{error}");
+        assert!(error.starts_with("/no/such/flows.parquet: cannot be written (No such file"), "{error}");
+        assert!(!error.contains("partial"), "{error}");
     }
 
     proptest! {

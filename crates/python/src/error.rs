@@ -89,7 +89,7 @@ pub fn report(py: Python<'_>, error: &ReportError) -> PyErr {
     let message = error.to_string();
     match error {
         ReportError::NoFolder { .. } | ReportError::NoRun { .. } => PyFileNotFoundError::new_err(message),
-        ReportError::Table(_) => PyOSError::new_err(message),
+        ReportError::Table(_) | ReportError::Unreadable { .. } => PyOSError::new_err(message),
         ReportError::Write { .. } => failed(py, &message),
         ReportError::Foreign { .. } | ReportError::Unpaired { .. } => PyValueError::new_err(message),
     }

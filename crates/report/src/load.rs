@@ -33,6 +33,14 @@ pub enum ReportError {
         /// The folder.
         path: PathBuf,
     },
+    /// A file cannot be read.
+    #[error("{}: cannot be read ({source}); see that you may read it, or give another folder", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
     /// A file is not what it should be.
     #[error("{}: {problem}; run the scenario again with --out", path.display())]
     Foreign {
@@ -240,7 +248,8 @@ fn read(folder: &Path, root: usize, path: &Path, summary: Value) -> Result<Run, 
 
 fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, ReportError> {
     let foreign = |problem| ReportError::Foreign { path: path.to_owned(), problem };
-    let text = std::fs::read_to_string(path).map_err(|e| foreign(format!("cannot be read ({e})")))?;
+    let read = farspan_files::open(path).and_then(std::io::read_to_string);
+    let text = read.map_err(|source| ReportError::Unreadable { path: path.to_owned(), source })?;
     parse(&text).map_err(|problem| foreign(format!("cannot be understood ({problem})")))
 }
 

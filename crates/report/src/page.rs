@@ -52,24 +52,13 @@ pub fn write_report(folder: &Path, to: Option<&Path>) -> Result<PathBuf, ReportE
     Ok(path)
 }
 
-/// Writes a page under a temporary name and renames it: a file with the right name is complete.
+/// Writes a page that is complete once it has its name.
 ///
 /// # Errors
 /// If it cannot be written.
 pub fn write(path: &Path, page: &str) -> Result<(), ReportError> {
-    // A device or a pipe is written to as it is.
-    if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        return std::fs::write(path, page)
-            .map_err(|source| ReportError::Write { path: path.to_owned(), source });
-    }
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".partial");
-    let written = std::fs::write(&temporary, page).and_then(|()| std::fs::rename(&temporary, path));
-    written.map_err(|source| {
-        // If this fails too, the error is ignored.
-        let _ = std::fs::remove_file(&temporary);
-        ReportError::Write { path: path.to_owned(), source }
-    })
+    let written = farspan_files::write(path, page.as_bytes());
+    written.map_err(|source| ReportError::Write { path: path.to_owned(), source })
 }
 
 /// The page of these groups. `baseline` names the arm that ratios are over; without it, or where there is no such arm, it is

@@ -37,7 +37,7 @@ pub use catalog::control::{NamedControl, RegisterError, check_control_name, cong
 pub use catalog::profile::DATA as PROFILES;
 pub use catalog::scheme::{SchemeEntry, SchemeError, available_schemes, built_in_schemes};
 pub use error::{Place, Problem, ScenarioError, ValueError};
-pub use farspan_workload::input::{LONGEST_SCENARIO, read_file};
+pub use farspan_workload::input::{LONGEST_SCENARIO, read_file, utf8};
 pub use names::UnknownName;
 pub use request::Request;
 pub use resolve::{Fitting, Resolved, file_digest};

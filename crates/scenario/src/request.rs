@@ -5,7 +5,7 @@ use crate::error::{Place, ScenarioError, ValueError};
 use crate::names;
 use crate::resolve::Resolved;
 use crate::text::source::Source;
-use farspan_workload::input::{LONGEST_SCENARIO, read_file};
+use farspan_workload::input::{LONGEST_SCENARIO, read_file, utf8};
 use std::path::Path;
 
 /// The request of a command: a scenario, and the changes to it.
@@ -81,5 +81,5 @@ pub(crate) fn read(path: &Path, name: &str) -> Result<String, ValueError> {
         let cure = format!("{near}Built in: {}; `farspan new` writes a file", known.join(", "));
         ValueError::rule("", problem, cure)
     })?;
-    String::from_utf8(text).map_err(|_| ValueError::rule("", "not UTF-8 text", "save the scenario as UTF-8"))
+    utf8(text).map_err(|error| ValueError::rule("", error.to_string(), "save the scenario as UTF-8"))
 }

@@ -3,7 +3,7 @@
 use crate::draw::{Draw, is_range};
 use crate::point::Point;
 use farspan_scenario::{
-    BuiltIn, Document, LONGEST_SCENARIO, Place, Problem, Request, ScenarioError, read_file, seeds,
+    BuiltIn, Document, LONGEST_SCENARIO, Place, Problem, Request, ScenarioError, read_file, seeds, utf8,
 };
 use std::collections::BTreeSet;
 use std::io;
@@ -32,10 +32,8 @@ impl Sweep {
     /// If it cannot be read, or is bad input: the error names the place, what was expected, and the cure.
     pub fn read(path: &Path) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
-        let text = read_file(path, LONGEST_SCENARIO).and_then(|bytes| {
-            String::from_utf8(bytes)
-                .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
-        });
+        let text = read_file(path, LONGEST_SCENARIO)
+            .and_then(|bytes| utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)));
         let text = text.map_err(|error| ScenarioError {
             place: Place::Whole(name.clone()),
             path: String::new(),

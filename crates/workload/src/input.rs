@@ -1,6 +1,5 @@
 //! Input files, and the memory that their contents may take: looked at before either is spent.
 
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -11,18 +10,14 @@ pub const LONGEST_TOPOLOGY: u64 = 64 << 20;
 /// The longest scenario or sweep that is read: 8 MiB.
 pub const LONGEST_SCENARIO: u64 = 8 << 20;
 
-/// Reads a file or a pipe of at most so many bytes.
+/// Reads a file of at most so many bytes, or a pipe that is open already, as a shell hands one over (`/dev/fd/63`).
 ///
 /// # Errors
-/// If it is a device, which may never end, if it is longer, or if the system refuses.
+/// If it is a device or a pipe with a name, which may never end, if it is longer, or if the system refuses.
 pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if is_device(&metadata) {
-        return Err(io::Error::new(io::ErrorKind::Unsupported, "it is a device"));
-    }
+    let file = farspan_files::open(path)?;
     let mut bytes = Vec::new();
-    bytes.try_reserve(metadata.len().min(most) as usize)?;
+    bytes.try_reserve(file.metadata()?.len().min(most) as usize)?;
     file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         let problem = format!("it is longer than {} MiB", most >> 20);
@@ -31,22 +26,23 @@ pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether something stands there that is neither a file nor a folder, such as a device or a pipe: a file written under
-/// another name and renamed would take its place.
-#[must_use]
-pub fn is_special(path: &Path) -> bool {
-    path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+/// What a file holds is not UTF-8.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("line {line} is not UTF-8 text")]
+pub struct NotUtf8 {
+    /// The line, from 1, with the first byte that is not.
+    pub line: usize,
 }
 
-#[cfg(unix)]
-fn is_device(metadata: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::FileTypeExt as _;
-    metadata.file_type().is_char_device() || metadata.file_type().is_block_device()
-}
-
-#[cfg(not(unix))]
-const fn is_device(_: &std::fs::Metadata) -> bool {
-    false
+/// The text of a file.
+///
+/// # Errors
+/// If it is not UTF-8.
+pub fn utf8(bytes: Vec<u8>) -> Result<String, NotUtf8> {
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        NotUtf8 { line: 1 + valid.iter().filter(|byte| **byte == b'\n').count() }
+    })
 }
 
 /// Bytes of memory that are free: what the system has, or what this process's control groups (version 2) are still allowed,
@@ -97,20 +93,15 @@ mod tests {
         let path = std::env::temp_dir().join(format!("farspan-input-{}", std::process::id()));
         std::fs::write(&path, [7; 100]).unwrap();
         assert_eq!(read_file(&path, 100).unwrap(), [7; 100]);
-        assert!(!is_special(&path) && !is_special(&std::env::temp_dir()));
         assert_eq!(read_file(&path, 99).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         std::fs::remove_file(&path).unwrap();
         assert_eq!(read_file(&path, 100).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
-    #[cfg(unix)]
     #[test]
-    fn a_device_is_not_read() {
-        for device in ["/dev/zero", "/dev/null"] {
-            let error = read_file(Path::new(device), LONGEST_SCENARIO).unwrap_err();
-            assert_eq!(error.to_string(), "it is a device");
-            assert!(is_special(Path::new(device)));
-        }
+    fn what_is_no_text_is_said_with_its_line() {
+        assert_eq!(utf8(b"one\ntwo".to_vec()).unwrap(), "one\ntwo");
+        assert_eq!(utf8(b"one\ntwo \xff\n\xfe".to_vec()), Err(NotUtf8 { line: 2 }));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Text files that people write: how they are read, lines of small tables, and the nearest name to a wrong one.
 
-use crate::input::{LONGEST_LIST, read_file};
+use crate::input::{LONGEST_LIST, read_file, utf8};
 use std::path::Path;
 
 /// Why the text of a table cannot be had.
@@ -18,10 +18,7 @@ pub enum TextProblem {
 /// If it cannot be read, or is not UTF-8.
 pub fn read(path: &Path) -> Result<String, TextProblem> {
     let bytes = read_file(path, LONGEST_LIST).map_err(|e| TextProblem::Unreadable(e.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|e| {
-        let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
-        TextProblem::NotUtf8(1 + valid.iter().filter(|b| **b == b'\n').count() as u64)
-    })?;
+    let text = utf8(bytes).map_err(|error| TextProblem::NotUtf8(error.line as u64))?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 

@@ -5,8 +5,7 @@ mod control;
 use crate::args::NewArgs;
 use crate::{Failure, output};
 use farspan_scenario::{STARTER, TOPOLOGY_STARTER};
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Writes a starter to a file that does not exist yet, or the crate of a control.
@@ -20,14 +19,15 @@ pub fn new(args: &NewArgs) -> Result<(), Failure> {
     };
     let path = args.file.as_deref().unwrap_or(Path::new(name));
     let file = path.display();
-    let opened = OpenOptions::new().write(true).create_new(true).open(path);
-    let mut opened = opened.map_err(|error| match error.kind() {
+    farspan_files::create(path, text.as_bytes()).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {
             Failure::BadInput(format!("{file}: exists; give another name, or remove it"))
         }
+        ErrorKind::StorageFull => {
+            Failure::Failed(format!("{file}: the disk is full; make room, or give another folder"))
+        }
         _ => Failure::BadInput(format!("{file}: cannot be written ({error}); give another name")),
     })?;
-    opened.write_all(text.as_bytes()).map_err(|error| Failure::Failed(format!("{file}: {error}")))?;
     let next = match args.topology {
         true => format!("a scenario with kind = \"from_file\" and file = \"{file}\" under [topology]"),
         false => format!("farspan check {file}"),

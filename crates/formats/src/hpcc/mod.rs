@@ -19,7 +19,7 @@ pub use fct::{FctError, FctNames};
 use config::Config;
 use farspan_scenario::topology::TopologyFile;
 use farspan_units::Duration;
-use farspan_workload::input::{LONGEST_LIST, LONGEST_SCENARIO, LONGEST_TOPOLOGY, read_file};
+use farspan_workload::input::{LONGEST_LIST, LONGEST_SCENARIO, LONGEST_TOPOLOGY, read_file, utf8};
 use farspan_workload::list::Row;
 use std::fmt;
 use std::path::Path;
@@ -118,10 +118,7 @@ fn text(path: &Path, longest: u64, cure: &str) -> Result<String, HpccError> {
         cure: cure.to_owned(),
     };
     let bytes = read_file(path, longest).map_err(|error| fail(format!("cannot be read ({error})"), None))?;
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        fail("not UTF-8".to_owned(), Some(1 + valid.iter().filter(|byte| **byte == b'\n').count()))
-    })
+    utf8(bytes).map_err(|error| fail("not UTF-8".to_owned(), Some(error.line)))
 }
 
 /// Reads the files from their texts.

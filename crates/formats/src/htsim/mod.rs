@@ -14,7 +14,7 @@ mod wire;
 
 use farspan_scenario::topology::TopologyFile;
 use farspan_units::Duration;
-use farspan_workload::input::{LONGEST_TOPOLOGY, read_file};
+use farspan_workload::input::{LONGEST_TOPOLOGY, read_file, utf8};
 use std::fmt;
 use std::path::Path;
 
@@ -99,10 +99,7 @@ pub fn read(path: &Path, wan: Option<&TwoSites>) -> Result<Imported, TopoError> 
     };
     let bytes =
         read_file(path, LONGEST_TOPOLOGY).map_err(|error| fail(format!("cannot be read ({error})"), None))?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        fail("not UTF-8".to_owned(), Some(1 + valid.iter().filter(|byte| **byte == b'\n').count()))
-    })?;
+    let text = utf8(bytes).map_err(|error| fail("not UTF-8".to_owned(), Some(error.line)))?;
     parse(&file, &text, wan)
 }
 

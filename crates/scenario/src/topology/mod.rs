@@ -16,7 +16,7 @@ use crate::text::document::Document;
 use crate::text::schema::Keys;
 use farspan_fabric::Network;
 use farspan_units::{Bytes, Duration, Rate};
-use farspan_workload::input::{LONGEST_TOPOLOGY, read_file};
+use farspan_workload::input::{LONGEST_TOPOLOGY, read_file, utf8};
 use std::path::Path;
 
 /// The JSON Schema (2020-12) of a topology file.
@@ -69,8 +69,7 @@ impl TopologyDocument {
                 "give a topology file; `farspan new --topology` writes one",
             )
         })?;
-        let text = String::from_utf8(text)
-            .map_err(|_| fail("not UTF-8 text".to_owned(), "save the topology as UTF-8"))?;
+        let text = utf8(text).map_err(|error| fail(error.to_string(), "save the topology as UTF-8"))?;
         Self::parse(&name, &text)
     }
 

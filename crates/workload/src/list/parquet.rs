@@ -40,7 +40,7 @@ fn decode<T, E: ToString>(step: impl FnOnce() -> Result<T, E>) -> Result<T, Stri
 
 /// The rows of a list.
 pub(super) fn rows(path: &Path, file: &str) -> Result<Vec<Placed>, ListError> {
-    let opened = std::fs::File::open(path)
+    let opened = farspan_files::open(path)
         .map_err(|e| ListError::Unreadable { file: file.to_owned(), reason: e.to_string() })?;
     let broken = |reason: String| ListError::NotParquet { file: file.to_owned(), reason };
     let builder = decode(|| ParquetRecordBatchReaderBuilder::try_new(opened)).map_err(broken)?;

@@ -1,12 +1,11 @@
 //! Writes flow lists: CSV, or Parquet by the file's name.
 
 use super::{COLUMNS, Row, is_parquet};
-use crate::input::is_special;
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
+use farspan_files::NewFile;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,29 +38,16 @@ pub fn to_csv(rows: &[Row]) -> String {
 /// # Errors
 /// If the file cannot be written.
 pub fn save(path: &Path, rows: &[Row]) -> Result<(), WriteError> {
-    let write = |path: &Path, to: &Path| -> Result<(), String> {
-        let file = File::create(to).map_err(|error| error.to_string())?;
-        if is_parquet(path) {
-            parquet(rows, file).map_err(|error| error.to_string())?;
-        } else {
-            let mut out = BufWriter::new(file);
-            csv(rows, &mut out).and_then(|()| out.flush()).map_err(|error| error.to_string())?;
-        }
-        Ok(())
-    };
-    let failed = |reason| WriteError { path: path.to_owned(), reason };
-    if is_special(path) {
-        return write(path, path).map_err(failed);
+    let failed = |reason: String| WriteError { path: path.to_owned(), reason };
+    let refused = |error: io::Error| failed(error.to_string());
+    let mut file = NewFile::at(path).map_err(refused)?;
+    if is_parquet(path) {
+        parquet(rows, &mut file).map_err(|error| failed(error.to_string()))?;
+    } else {
+        let mut out = BufWriter::new(&mut file);
+        csv(rows, &mut out).and_then(|()| out.flush()).map_err(refused)?;
     }
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".partial");
-    let temporary = PathBuf::from(temporary);
-    let renamed = || std::fs::rename(&temporary, path).map_err(|error| error.to_string());
-    write(path, &temporary).and_then(|()| renamed()).map_err(|reason| {
-        // What is left of it, if anything, is of no use.
-        let _ = std::fs::remove_file(&temporary);
-        failed(reason)
-    })
+    file.finish().map_err(refused)
 }
 
 /// The columns to write, by their index in [`COLUMNS`].
@@ -106,7 +92,7 @@ fn csv(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn parquet(rows: &[Row], file: File) -> Result<(), parquet::errors::ParquetError> {
+fn parquet(rows: &[Row], file: &mut NewFile) -> Result<(), parquet::errors::ParquetError> {
     let columns = columns(rows);
     let batch = |rows: &[Row]| {
         let array = |column: usize| -> ArrayRef {

@@ -72,6 +72,12 @@ pub enum FolderError {
         /// The folder.
         folder: PathBuf,
     },
+    /// Something else than a folder stands there.
+    #[error("{}: is not a folder; choose another --out", path.display())]
+    NoFolder {
+        /// Where.
+        path: PathBuf,
+    },
     /// Another run writes there.
     #[error("{}: another run writes there{owner}; wait for it, or choose another --out", folder.display())]
     Locked {
@@ -89,7 +95,10 @@ impl FolderError {
     /// Whether another folder would do: bad input, nothing was touched.
     #[must_use]
     pub const fn is_bad_input(&self) -> bool {
-        matches!(self, Self::Occupied { .. } | Self::Foreign { .. } | Self::Sweep { .. })
+        matches!(
+            self,
+            Self::Occupied { .. } | Self::Foreign { .. } | Self::Sweep { .. } | Self::NoFolder { .. }
+        )
     }
 }
 
@@ -101,6 +110,9 @@ impl ResultFolder {
     /// If something else stands there: nothing is touched then. If another command has the lock, or the file system
     /// refuses.
     pub fn open(root: &Path, runs: &[PlannedRun<'_>], force: bool) -> Result<Self, FolderError> {
+        if root.exists() && !root.is_dir() {
+            return Err(FolderError::NoFolder { path: root.to_owned() });
+        }
         no_sweep(root)?;
         let claim = Claim { root, runs: runs.iter().map(|run| (run.folder, *run)).collect(), force };
         claim.check(Left::of(root))?;
@@ -435,6 +447,10 @@ fn clear(folder: &Path, root: &Path, left: Left) -> Result<(), SaveError> {
     remove(&folder.join(REPORT))?;
     remove(&folder.join(DOCUMENT))?;
     TABLES.into_iter().try_for_each(|name| remove(&folder.join(name)))?;
+    for name in TABLES.into_iter().chain([REPORT, DOCUMENT, SCENARIO]) {
+        let path = folder.join(name);
+        farspan_files::remove_partial(&path).map_err(|source| SaveError::Io { path, source })?;
+    }
     let traces = folder.join("trace");
     for entry in fs::read_dir(&traces).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -571,6 +587,16 @@ mod tests {
         put(true);
         assert!(folder.open(&run("gemini"), &[1, 2, 3], false).is_err());
         folder.open(&run("uno"), &[1, 2, 3], false).unwrap().finish();
+    }
+
+    #[test]
+    fn a_file_is_no_folder() {
+        let folder = Folder::new("file");
+        folder.put("x", "mine");
+        let file = folder.0.join("x");
+        let error = ResultFolder::open(&file, &[], true).unwrap_err();
+        assert!(matches!(error, FolderError::NoFolder { .. }) && error.is_bad_input(), "{error}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
     }
 
     #[test]

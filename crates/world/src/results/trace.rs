@@ -2,12 +2,12 @@
 
 use super::SaveError;
 use crate::assemble::World;
+use farspan_files::NewFile;
 use farspan_scenario::Resolved;
 use farspan_sim::{Outcome, Traced};
 use farspan_trace::{End, FlowEvent, pcapng, qlog};
 use farspan_transport::coding::Layout;
 use farspan_units::{Bytes, FlowId};
-use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
@@ -78,17 +78,17 @@ impl Traces {
 
     fn write_flow(
         &self,
-        out: BufWriter<File>,
+        out: BufWriter<NewFile>,
         (flow, end, layout): (FlowId, End, Option<Layout>),
         events: &[FlowEvent],
-    ) -> io::Result<BufWriter<File>> {
+    ) -> io::Result<BufWriter<NewFile>> {
         let head = qlog::Head { flow, end, description: &self.description, partial: self.partial };
         let mut writer = qlog::QlogWriter::new(out, &head, self.mss, layout)?;
         events.iter().try_for_each(|event| writer.event(event))?;
         writer.finish()
     }
 
-    fn write_ports(&self, out: BufWriter<File>) -> io::Result<BufWriter<File>> {
+    fn write_ports(&self, out: BufWriter<NewFile>) -> io::Result<BufWriter<NewFile>> {
         let application = concat!("farspan ", env!("CARGO_PKG_VERSION"));
         let partial = if self.partial { " (interrupted)" } else { "" };
         let comment = format!("{}{partial}", self.description);
@@ -98,14 +98,12 @@ impl Traces {
     }
 }
 
-/// Writes a file under a temporary name and renames it: a file with the right name is complete.
+/// Writes a file that is complete once it has its name.
 fn write(
     path: &Path,
-    content: impl FnOnce(BufWriter<File>) -> io::Result<BufWriter<File>>,
+    content: impl FnOnce(BufWriter<NewFile>) -> io::Result<BufWriter<NewFile>>,
 ) -> Result<(), SaveError> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".partial");
-    let written = File::create(&temporary).and_then(|file| content(BufWriter::new(file)).map(drop));
-    let renamed = written.and_then(|()| std::fs::rename(&temporary, path));
-    renamed.map_err(|source| SaveError::Io { path: path.to_owned(), source })
+    let written = NewFile::at(path).and_then(|file| content(BufWriter::new(file)));
+    let finished = written.and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error)?.finish());
+    finished.map_err(|source| SaveError::Io { path: path.to_owned(), source })
 }
