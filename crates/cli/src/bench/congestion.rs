@@ -211,6 +211,9 @@ fn ack(
         sent_at,
         in_flight,
         delivered,
+        acked_below: 0,
+        sent_below: 0,
+        has_losses: false,
         at_send: benchmark.config.needs().send_record.then_some(record),
         telemetry: None,
     }

@@ -111,6 +111,8 @@ counters! {
 pub struct RelayCounters {
     /// Data packets that came whole.
     pub arrived_packets: u64,
+    /// Of these, packets with a congestion mark.
+    pub marked_packets: u64,
     /// Data packets that came trimmed.
     pub trimmed_packets: u64,
     /// Data packets that were sent on, retransmissions included.

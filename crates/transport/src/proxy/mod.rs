@@ -346,9 +346,10 @@ impl Proxies {
         packet: RelayedPacket,
     ) -> Option<RelayedPacket> {
         let (_, relayed) = self.flows.find(name)?;
-        if let RelayedPacket::Data { trimmed, .. } = &packet {
+        if let RelayedPacket::Data { trimmed, ecn_ce, .. } = &packet {
             let is_whole = *trimmed == Trimmed::No;
             relayed.counters.arrived_packets += u64::from(is_whole);
+            relayed.counters.marked_packets += u64::from(is_whole && *ecn_ce);
             relayed.counters.trimmed_packets += u64::from(!is_whole);
         }
         if self.is_down {

@@ -102,6 +102,8 @@ impl Sender {
 
         let bytes_acked = self.delivered - before + self.sent.take_unreported();
         let (in_flight, delivered) = (self.in_flight, self.delivered);
+        let (acked_below, sent_below) = (self.sent.base(), self.sent.next());
+        let has_losses = self.sent.has_standing_losses();
         let at_send = if has_record { self.record_of(ack.seq) } else { None };
         let acked_packets = if self.wants.blocks_or_asks() { self.packets_of(bytes_acked) } else { 1 };
         let ack_event = || congestion::Ack {
@@ -113,6 +115,9 @@ impl Sender {
             sent_at,
             in_flight,
             delivered,
+            acked_below,
+            sent_below,
+            has_losses,
             at_send,
             telemetry: ack.telemetry,
         };

@@ -280,6 +280,9 @@ fn an_ack_tells_the_control_what_it_acknowledges_and_when_that_left() {
             sent_at: us(5),
             in_flight: mss(3),
             delivered: mss(1),
+            acked_below: 0,
+            sent_below: 4,
+            has_losses: false,
             at_send: None,
             telemetry: None,
         }

@@ -69,6 +69,12 @@ pub struct Ack<'a> {
     pub in_flight: Bytes,
     /// Payload delivered so far, this ACK included.
     pub delivered: Bytes,
+    /// All packets below this one are acknowledged.
+    pub acked_below: u32,
+    /// All packets below this one have been sent.
+    pub sent_below: u32,
+    /// Whether packets were lost that are not acknowledged since.
+    pub has_losses: bool,
     /// The sender's state when the packet left, if the control [asked for it](super::Needs::send_record).
     pub at_send: Option<SendRecord>,
     /// Words of ports and receiver on the acknowledged transmission; `None` where nobody says any, and over sockets.

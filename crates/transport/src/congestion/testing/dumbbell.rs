@@ -79,6 +79,11 @@ enum ModelEvent {
     Timer,
 }
 
+/// How many packets of this size that is.
+const fn packets(all: Bytes, size: Bytes) -> u32 {
+    (all.get() / size.get()) as u32
+}
+
 /// A flow with endless data.
 pub struct Flow {
     pub control: Control,
@@ -259,6 +264,10 @@ impl Dumbbell {
                     sent_at,
                     in_flight,
                     delivered: flow.delivered,
+                    // What is lost is not sent again here: packets that leave later have its numbers.
+                    acked_below: packets(flow.delivered, bytes),
+                    sent_below: packets(flow.delivered + in_flight, bytes),
+                    has_losses: false,
                     at_send,
                     telemetry: stamp.map(|hop| [hop].into_iter().collect()).as_ref(),
                 });

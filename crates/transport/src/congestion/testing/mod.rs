@@ -116,6 +116,9 @@ impl AckStream {
             sent_at: self.now - rtt,
             in_flight: self.path.bdp,
             delivered: self.delivered,
+            acked_below: 0,
+            sent_below: 0,
+            has_losses: false,
             at_send: None,
             telemetry: None,
         }

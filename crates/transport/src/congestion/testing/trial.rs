@@ -235,6 +235,9 @@ impl TrialSender {
             sent_at: packet.sent_at,
             in_flight: self.in_flight(),
             delivered: self.delivered,
+            acked_below: (self.delivered.get() / self.path.mss.get()) as u32,
+            sent_below: ((self.delivered + self.in_flight()).get() / self.path.mss.get()) as u32,
+            has_losses: false,
             at_send: self.gives(Asked::SendRecord).then_some(packet.record),
             telemetry: Some(&telemetry),
         })

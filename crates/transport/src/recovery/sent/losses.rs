@@ -60,6 +60,8 @@ impl LossCounters {
 pub(super) struct Losses {
     /// Packets in state `Lost`.
     pub(super) packets: u32,
+    /// Packets that were lost and are not acknowledged since, sent again or not.
+    pub(super) standing: u32,
     /// They, in the order in which they were found; acknowledged ones are skipped.
     pub(super) retransmit_queue: VecDeque<u32>,
     /// Retransmissions in flight, by time-outs of the packet so far; others among them are skipped.
@@ -95,6 +97,12 @@ impl SentMap {
     #[inline]
     pub(crate) fn has_lost(&self) -> bool {
         self.losses.as_ref().is_some_and(|losses| losses.packets > 0)
+    }
+
+    /// Whether a packet was lost that is not acknowledged since.
+    #[inline]
+    pub(crate) fn has_standing_losses(&self) -> bool {
+        self.losses.as_ref().is_some_and(|losses| losses.standing > 0)
     }
 
     /// The loss counters; all zero without losses.
@@ -317,10 +325,12 @@ impl SentMap {
     }
 
     fn give_up(&mut self, Flight { sent_at, seq }: Flight, timeouts: u32) -> LostPacket {
+        let is_first = self.cell(seq).state() == SentState::First;
         self.set(seq, Cell::new(SentState::Lost, timeouts, sent_at));
         let losses = self.losses.get_or_insert_default();
         losses.retransmit_queue.push_back(seq);
         losses.packets += 1;
+        losses.standing += u32::from(is_first);
         LostPacket { seq, sent_at, entropy: self.entropy(seq) }
     }
 }

@@ -239,12 +239,17 @@ impl SentMap {
         self.set(seq, Cell::default());
         match cell.state() {
             SentState::Acked => AckOutcome::Known,
-            SentState::First | SentState::Retransmitted => {
+            SentState::First => AckOutcome::Arrived { is_last: cell.left_at(sent_at) },
+            SentState::Retransmitted => {
+                if let Some(losses) = &mut self.losses {
+                    losses.standing -= 1;
+                }
                 AckOutcome::Arrived { is_last: cell.left_at(sent_at) }
             }
             SentState::Lost => {
                 if let Some(losses) = &mut self.losses {
                     losses.packets -= 1;
+                    losses.standing -= 1;
                 }
                 AckOutcome::WasLost
             }

@@ -4,7 +4,7 @@
 //! draft-cardwell-iccrg-bbr-congestion-control-00; Cardwell et al., "BBR: Congestion-Based Congestion Control" (ACM
 //! Queue 2016). Sections named here are the draft's, functions of its pseudo-code by their names there. Differences: a
 //! window has three packets of head-room and not three bursts, since the pacer lets single packets go; an episode of
-//! loss ends when as much is delivered as was under way when it began. A NACK counts as a loss found without a
+//! loss ends as Linux ends its recovery, when all that was sent before it began is acknowledged. A NACK counts as a loss found without a
 //! time-out. Left out: what Linux adds to the draft (long-term bandwidth against policers, extra room for aggregated
 //! ACKs).
 
@@ -102,6 +102,8 @@ pub struct Bbr {
     full_pipe: FullPipe,
     /// The episode of loss under way.
     recovery: Option<LossEpisode>,
+    /// All packets below this one have been sent.
+    sent_below: u32,
     /// The window, in bytes.
     cwnd: f64,
     /// The window before the last episode of loss or PROBE_RTT, in bytes.
@@ -132,6 +134,7 @@ impl Bbr {
             model: Model::new(params.rtprop),
             full_pipe: FullPipe::default(),
             recovery: None,
+            sent_below: 0,
             cwnd,
             prior_cwnd: 0.0,
             initial_cwnd: cwnd,
@@ -243,6 +246,7 @@ impl Congestion for Bbr {
 
     /// BBRHandleRestartFromIdle (section 4.3.4.4): new data after a pause leaves at the rate of the path.
     fn on_sent(&mut self, sent: &Sent) -> Decision {
+        self.sent_below += u32::from(!sent.retransmission);
         if self.model.had_no_more && !sent.retransmission && sent.in_flight == sent.bytes {
             self.is_idle_restart = true;
             if matches!(self.state, BbrState::ProbeBw(_)) {
@@ -253,6 +257,7 @@ impl Congestion for Bbr {
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Decision {
+        self.sent_below = ack.sent_below;
         self.update_model_and_state(ack);
         self.set_pacing_rate(self.pacing_gain());
         self.set_cwnd(ack);
@@ -271,7 +276,7 @@ impl Congestion for Bbr {
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) -> Decision {
-        self.on_timed_out(timeout.now, timeout.sent_at, timeout.bytes, timeout.in_flight);
+        self.on_timed_out(timeout.now, timeout.sent_at);
         self.decision()
     }
 }

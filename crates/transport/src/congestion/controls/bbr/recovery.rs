@@ -10,8 +10,8 @@ use farspan_units::{Bytes, Time};
 pub(super) struct LossEpisode {
     /// When it began.
     began: Time,
-    /// When so much is delivered, everything that was under way when it began has arrived.
-    ends: Bytes,
+    /// It ends when all packets below this one are acknowledged: those that were sent before it began.
+    pub(super) ends: u32,
     /// Whether a packet leaves for each that arrives, and no more: until a round trip has passed.
     pub(super) conserves: bool,
 }
@@ -36,36 +36,37 @@ impl Bbr {
             self.cwnd - bytes.as_f64()
         } else {
             self.save_cwnd();
-            self.begin_recovery(now, bytes, in_flight, true);
+            self.recovery = Some(LossEpisode { began: now, ends: self.sent_below, conserves: true });
             (in_flight.as_f64() + self.params.mss).min(self.cwnd)
         };
         self.cwnd = self.params.clamp(cwnd);
     }
 
     /// A time-out: one packet.
-    pub(super) fn on_timed_out(&mut self, now: Time, sent_at: Time, bytes: Bytes, in_flight: Bytes) {
+    pub(super) fn on_timed_out(&mut self, now: Time, sent_at: Time) {
         self.has_lost = true;
         if self.params.config.on_timeout == OnTimeout::Restore {
             if sent_at < self.timed_out_at {
                 return;
             }
             self.save_cwnd();
-            self.begin_recovery(now, bytes, in_flight, false);
+            self.recovery = Some(LossEpisode { began: now, ends: self.sent_below, conserves: false });
             self.timed_out_at = now;
         }
         self.cwnd = self.params.mss;
     }
 
-    fn begin_recovery(&mut self, now: Time, lost: Bytes, in_flight: Bytes, conserves: bool) {
-        let ends = self.model.delivered + in_flight + lost;
-        self.recovery = Some(LossEpisode { began: now, ends, conserves });
-    }
-
-    /// At each ACK, before the window is set.
+    /// At each ACK, before the window is set. Losses that stand when an episode ends continue it, and conserve nothing anew: Linux goes
+    /// from Recovery to Open and to Recovery again within one ACK, and BBR sees no end (`tcp_fastretrans_alert`).
     pub(super) fn check_recovery(&mut self, ack: &Ack) {
         let Some(recovery) = &mut self.recovery else { return };
         recovery.conserves &= ack.sent_at < recovery.began;
-        if ack.delivered >= recovery.ends {
+        if ack.acked_below < recovery.ends {
+            return;
+        }
+        if ack.has_losses {
+            (recovery.ends, recovery.conserves) = (ack.sent_below, false);
+        } else {
             self.recovery = None;
             self.restore_cwnd();
         }

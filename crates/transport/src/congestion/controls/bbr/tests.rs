@@ -37,6 +37,8 @@ struct Flow {
     in_flight: u64,
     delivered: Bytes,
     app_limited: bool,
+    /// Whether lost packets have not arrived since.
+    has_losses: bool,
 }
 
 impl Flow {
@@ -49,6 +51,7 @@ impl Flow {
             in_flight: 20,
             delivered: Bytes::ZERO,
             app_limited: false,
+            has_losses: false,
         }
     }
 
@@ -94,6 +97,9 @@ impl Flow {
             sent_at,
             in_flight: PACKET * self.in_flight,
             delivered: self.delivered,
+            acked_below: self.acked(),
+            sent_below: self.acked() + self.in_flight as u32,
+            has_losses: self.has_losses,
             at_send: Some(SendRecord {
                 in_flight: PACKET * self.in_flight,
                 cwnd: PACKET * self.in_flight,
@@ -104,6 +110,11 @@ impl Flow {
             }),
             telemetry: None,
         }
+    }
+
+    /// Packets acknowledged so far: a lost one gives its number to the next that is sent.
+    fn acked(&self) -> u32 {
+        (self.delivered.get() / PACKET.get()) as u32
     }
 
     fn rounds(&mut self, rounds: u64) {
@@ -135,6 +146,7 @@ impl Flow {
     }
 
     fn lose(&mut self, packets: u64) {
+        self.control.sent_below = self.acked() + self.in_flight as u32;
         self.in_flight -= packets;
         let (now, in_flight) = (self.now, PACKET * self.in_flight);
         self.control.on_loss(&Loss { now, bytes: PACKET * packets, sent_at: now, in_flight });
@@ -520,6 +532,27 @@ fn the_window_comes_back_when_what_was_under_way_is_delivered() {
     flow.ack();
     assert_eq!(flow.control.recovery, None);
     near(flow.cwnd(), before, 1.01);
+}
+
+#[test]
+fn losses_that_stand_when_recovery_ends_continue_it_and_conserve_nothing_anew() {
+    let mut flow = Flow::steady(&BbrConfig::default());
+    flow.lose(6);
+    flow.in_flight = 13;
+    flow.has_losses = true;
+    for _ in 0..20 {
+        flow.ack();
+    }
+    let recovery = flow.control.recovery.expect("losses stand");
+    assert_eq!((recovery.ends, recovery.conserves), (flow.control.sent_below, false));
+    let cwnd = flow.cwnd();
+    flow.ack();
+    near(flow.cwnd(), cwnd + 1.0, 1e-9);
+    flow.has_losses = false;
+    for _ in 0..20 {
+        flow.ack();
+    }
+    assert_eq!(flow.control.recovery, None);
 }
 
 #[test]
