@@ -1,6 +1,7 @@
 //! Records of flows, ports and probes.
 
 use farspan_transport::FlowOutcome;
+use farspan_transport::proxy::RelayCounters;
 use farspan_units::{Bytes, Duration, FlowId, Time};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,6 +19,36 @@ pub struct FlowRecord {
     pub measured: bool,
     /// The flow's outcome.
     pub outcome: FlowOutcome,
+}
+
+impl FlowRecord {
+    /// Data packets sent: by its sender and by its proxy.
+    #[must_use]
+    pub fn sent_packets(&self) -> u64 {
+        self.outcome.sender.sent_packets + self.relayed().sent_packets
+    }
+
+    /// Data packets that arrived whole: at its proxy and at its receiver.
+    #[must_use]
+    pub fn arrived_packets(&self) -> u64 {
+        self.outcome.receiver.arrived_packets + self.relayed().arrived_packets
+    }
+
+    /// Of these, packets with a congestion mark.
+    #[must_use]
+    pub fn marked_packets(&self) -> u64 {
+        self.outcome.receiver.marked_packets + self.relayed().marked_packets
+    }
+
+    /// Data packets that arrived trimmed: at its proxy and at its receiver.
+    #[must_use]
+    pub fn trimmed_packets(&self) -> u64 {
+        self.outcome.receiver.trimmed_packets + self.relayed().trimmed_packets
+    }
+
+    fn relayed(&self) -> RelayCounters {
+        self.outcome.relayed.unwrap_or_default()
+    }
 }
 
 /// The counters of a port: a row of `ports.parquet`.

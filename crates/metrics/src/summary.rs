@@ -206,19 +206,43 @@ impl ByteSums {
     }
 }
 
-/// Data packets, marks at the end of bursts included.
+/// Data packets, on each leg of their way where a proxy divides it: sent = delivered + trimmed + dropped + under way at the end. Each
+/// is the sum of its column of `flows.parquet`. And control packets that were dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct PacketSums {
     /// Sent by hosts.
     pub sent: u64,
-    /// Arrived at their host.
+    /// Arrived whole.
     pub delivered: u64,
-    /// Dropped.
+    /// Dropped, trimmed before or not.
     pub dropped: u64,
-    /// Trimmed.
+    /// Arrived trimmed.
     pub trimmed: u64,
-    /// Arrived with a mark.
+    /// Arrived whole and with a mark.
     pub ecn_marked: u64,
+    /// Of `dropped`, those that were trimmed before.
+    pub headers_dropped: u64,
+    /// ACKs, NACKs, pulls, CNPs and marks at the end of bursts that were dropped.
+    pub control_dropped: u64,
+}
+
+impl PacketSums {
+    /// Sums over `flows`. From the network: `all_dropped` packets of any kind, of them `headers_dropped` trimmed ones.
+    #[must_use]
+    pub fn of(flows: &[FlowRecord], all_dropped: u64, headers_dropped: u64) -> Self {
+        let sum = |of: fn(&FlowRecord) -> u64| flows.iter().map(of).sum::<u64>();
+        let dropped = sum(|flow| flow.outcome.dropped_packets);
+        Self {
+            sent: sum(FlowRecord::sent_packets),
+            delivered: sum(FlowRecord::arrived_packets),
+            dropped,
+            trimmed: sum(FlowRecord::trimmed_packets),
+            ecn_marked: sum(FlowRecord::marked_packets),
+            headers_dropped,
+            control_dropped: all_dropped - dropped,
+        }
+    }
 }
 
 /// How losses were noticed and repaired.
@@ -255,9 +279,7 @@ impl Recovery {
             blocks: sum(|f| f.outcome.sender.blocks),
             blocks_repaired: sum(|f| f.outcome.receiver.blocks_repaired),
             blocks_undecodable: sum(|f| f.outcome.sender.blocks_undecodable),
-            flows_with_loss: sum(|f| {
-                u64::from(f.outcome.dropped_packets + f.outcome.receiver.trimmed_packets > 0)
-            }),
+            flows_with_loss: sum(|f| u64::from(f.outcome.dropped_packets + f.trimmed_packets() > 0)),
             flows_retransmitted: sum(|f| u64::from(!f.outcome.sender.retransmitted_bytes.is_zero())),
             flows_undecodable: sum(|f| u64::from(f.outcome.sender.blocks_undecodable > 0)),
         }
@@ -437,7 +459,10 @@ mod tests {
         ("/flows", "started:i finished:i not_started:i"),
         ("/offered_load", "host:n fabric:n wan_0_to_1:n wan_1_to_0:n"),
         ("/bytes", "payload:i parity:i retransmitted:i headers:i efficiency:n"),
-        ("/packets", "sent:i delivered:i dropped:i trimmed:i ecn_marked:i"),
+        (
+            "/packets",
+            "sent:i delivered:i dropped:i trimmed:i ecn_marked:i headers_dropped:i control_dropped:i",
+        ),
         (
             "/recovery",
             "timeouts:i nacks:i blocks:i blocks_repaired:i blocks_undecodable:i flows_with_loss:i \

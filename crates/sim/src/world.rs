@@ -134,7 +134,8 @@ impl World {
                     );
                     let is_paused = self.pauses().any(|record| record.gate() == Gate::Closed);
                     assert!(is_held || !is_paused, "every pause ends");
-                    break (self.last_arrival(), false);
+                    // Nothing will ever happen again, but ports stay paused to the end.
+                    break (if is_held { spec.stop.time } else { self.last_arrival() }, false);
                 }
                 Pause::Reached if until == spec.stop.time => break (until, false),
                 Pause::Reached => {
@@ -334,16 +335,20 @@ impl World {
             .flat_map(Packets::iter)
             .map(|packet| Amount { packets: 1, bytes: packet.size() })
             .sum();
+        let trimmed: u64 = ports.iter().map(|port| port.trimmed_packets).sum();
+        let trimmed_delivered: Amount = amount(|host| host.counters.arrived(2));
+        let headers = self.packets().flat_map(Packets::iter).filter(|packet| packet.trimmed()).count() as u64;
         Totals {
             packet_hops: ports.iter().map(|port| port.sent_packets).sum(),
             sent: amount(|host| host.nic.sent(0)),
             control_sent: amount(|host| host.nic.sent(1)),
             delivered: amount(|host| host.counters.arrived(0)),
             control_delivered: amount(|host| host.counters.arrived(1)),
-            trimmed_delivered: amount(|host| host.counters.arrived(2)),
+            trimmed_delivered,
             dropped: dropped.sum(),
             in_network,
-            trimmed: ports.iter().map(|port| port.trimmed_packets).sum(),
+            trimmed,
+            headers_dropped: trimmed - trimmed_delivered.packets - headers,
             cut_bytes: self.ports().map(|port| port.trimmed().1).sum(),
             ecn_marked: self.sum(|host| host.counters.marked),
             header_bytes: amount(|host| host.nic.sent(0) + host.nic.sent(1)).bytes - payload,

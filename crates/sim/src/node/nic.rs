@@ -46,6 +46,8 @@ pub(crate) struct Nic {
     free_at: Time,
     /// The packet taken last.
     last: Bytes,
+    /// Whether it was a control packet.
+    last_is_control: bool,
     /// Data, then control packets: the runs that go on.
     runs: [Run; 2],
     /// Packets taken before these runs.
@@ -77,6 +79,7 @@ impl Nic {
             jitter: Jitter::new(seed, u64::from(link.from.0)),
             free_at: Time::ZERO,
             last: Bytes::ZERO,
+            last_is_control: false,
             runs: [Run::default(); 2],
             past: [Amount::default(); 2],
             past_integral: 0,
@@ -115,7 +118,7 @@ impl Nic {
         let run = &mut self.runs[kind];
         run.packets += 1;
         self.free_at = now + run.time;
-        self.last = size;
+        (self.last, self.last_is_control) = (size, control);
         let arrival = self.jitter.arrival(self.free_at + self.delay, self.max_jitter, !control);
         out.send(&self.channel, arrival, id);
     }
@@ -183,9 +186,12 @@ impl Nic {
         busy.saturating_sub(self.free_at.since(now))
     }
 
-    /// Time-weighted mean of the data in transmission from the start to `now`, in bytes.
+    /// Time-weighted mean of the data in transmission from the start to `now`, the end of the run, in bytes.
     pub(crate) fn mean_queue(&self, now: Time) -> f64 {
-        let integral = self.past_integral + self.runs[0].integral();
+        // Of the packet taken last, only what has left.
+        let ahead = u128::from(self.free_at.since(now).as_ps());
+        let ahead = if self.last_is_control { 0 } else { ahead * u128::from(self.last.get()) };
+        let integral = (self.past_integral + self.runs[0].integral()).saturating_sub(ahead);
         if now == Time::ZERO { 0.0 } else { integral as f64 / now.as_ps() as f64 }
     }
 }

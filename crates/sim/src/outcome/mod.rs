@@ -114,6 +114,8 @@ pub struct Totals {
     pub in_network: Amount,
     /// Data packets trimmed, whatever became of them then.
     pub trimmed: u64,
+    /// Of them, those that were dropped then.
+    pub headers_dropped: u64,
     /// Bytes cut off trimmed packets.
     pub cut_bytes: Bytes,
     /// Data packets that arrived marked.

@@ -16,7 +16,6 @@ use farspan_scenario::Resolved;
 use farspan_scenario::model::Traffic;
 use farspan_sim::{EngineKind, FlowOutcome, Outcome, PortOutcome, Progress, Rtt, Rtts, Sample, SampleId};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
-use farspan_workload::input::is_special;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -110,17 +109,12 @@ impl Results {
     }
 }
 
-/// Writes a file under a temporary name and renames it: a file with the right name is complete.
+/// Writes a file that is complete once it has its name.
 ///
 /// # Errors
 /// If the file cannot be written.
 pub fn write(path: &Path, text: &str) -> Result<(), SaveError> {
-    if is_special(path) {
-        return std::fs::write(path, text).map_err(|source| SaveError::Io { path: path.to_owned(), source });
-    }
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".partial");
-    let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
+    let written = farspan_files::write(path, text.as_bytes());
     written.map_err(|source| SaveError::Io { path: path.to_owned(), source })
 }
 
@@ -173,7 +167,10 @@ fn fault_words(faults: &[Fault], links: usize) -> Vec<String> {
         };
         for link in &fault.links {
             let of = &mut words[link.index()];
-            *of = if of.is_empty() { text.clone() } else { format!("{of}; {text}") };
+            if !of.is_empty() {
+                of.push_str("; ");
+            }
+            of.push_str(&text);
         }
     }
     words
@@ -229,13 +226,7 @@ fn summary(
         offered_load: offered_load(world),
         transient: world.offered_load.transient(),
         bytes: ByteSums::of(flows, totals.header_bytes),
-        packets: PacketSums {
-            sent: totals.sent.packets,
-            delivered: totals.delivered.packets,
-            dropped: totals.dropped.packets,
-            trimmed: totals.trimmed,
-            ecn_marked: totals.ecn_marked,
-        },
+        packets: PacketSums::of(flows, totals.dropped.packets, totals.headers_dropped),
         recovery: Recovery::of(flows),
         fairness: fairness(resolved, flows, series),
         queues: Queues::of(ports, series, outcome.packet_delay_p99),
