@@ -92,6 +92,11 @@ pub(super) fn check(
         let cure = "choose another control for scheme.intra, or write kind = \"streamlined\"";
         return Err(ValueError::rule("scheme.proxy.kind", problem, cure));
     }
+    if naive && intra.coding.name() != Some("none") {
+        let cure = "write scheme.intra.coding = \"none\", or kind = \"streamlined\"";
+        let problem = "the connection to a naive proxy is not coded";
+        return Err(ValueError::rule("scheme.proxy.kind", problem, cure));
+    }
     if naive && ack.name() != Some("per_packet") {
         let cure = "write transport.ack = \"per_packet\", or kind = \"streamlined\"";
         return Err(ValueError::rule("scheme.proxy.kind", "a naive proxy acknowledges each packet", cure));

@@ -372,7 +372,13 @@ fn fill_red(path: &str, written: Option<&RedText>, base: Option<&RedText>) -> Re
     let thresholds = if decides.is_some_and(in_bytes) {
         bytes(path, size(|red| red.min_bytes), size(|red| red.max_bytes))?
     } else {
-        let (min, max) = fractions(path, value(|red| red.min), value(|red| red.max))?;
+        let (min, max) = (value(|red| red.min), value(|red| red.max));
+        if min.is_some() != max.is_some() {
+            let key = if min.is_none() { "min" } else { "max" };
+            let cure = "give both with 0 <= min <= max <= 1, such as { min = 0.25, max = 0.75 }";
+            return Err(ValueError::rule(format!("{path}.{key}"), "one threshold without the other", cure));
+        }
+        let (min, max) = fractions(path, min, max)?;
         Thresholds::Fractions(min, max)
     };
     Ok(Red { thresholds, max_probability })

@@ -160,6 +160,14 @@ fn ports_between_the_sites_have_thresholds_of_their_own() {
     let half = world(&[set[0], "scheme.ports.wan_red.max=0.5"]);
     assert_eq!(red(&half, Tier::Wan), [12_450_000, 24_900_000]);
     assert_eq!(red(&half, Tier::Fabric), [4_253_750, 12_761_250]);
+    // DCQCN's thresholds are in bytes: one fraction alone says too little.
+    for (key, missing) in [("wan_red.max", "wan_red.min"), ("wan_red.min", "wan_red.max")] {
+        let wrong = refused(&["scheme.name=dcqcn", &format!("scheme.ports.{key}=0.5")]);
+        assert!(
+            wrong.contains(&format!("scheme.ports.{missing}: one threshold without the other")),
+            "{wrong}"
+        );
+    }
     let wrong = refused(&["scheme.ports.wan_red={ min = 0.5, max = 0.2 }"]);
     assert!(wrong.contains("scheme.ports.wan_red.max: thresholds from 0.5 to 0.2"), "{wrong}");
     let none = resolved(PAPER, &["scheme.ports.marking=none"]).unwrap().to_toml();
