@@ -4,18 +4,32 @@ use crate::args::CheckArgs;
 use crate::format::percent;
 use crate::{Failure, cost, output};
 use farspan_scenario::Resolved;
-use farspan_world::{Cost, PathFacts, World};
+use farspan_world::{Cost, PathFacts, Size, World};
 
 /// Prints the resolved scenario, and as comments below it what it means and costs: the whole is a scenario again.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let resolved = args.scenario.request(args.seed).resolve()?;
-    let world = World::build(&resolved)?;
+    let size = Size::of(&resolved)?;
+    let lines = match size.is_small() {
+        true => lines(&resolved, &World::build(&resolved)?),
+        false => vec![String::new(), too_large(size)],
+    };
     let mut text = resolved.to_toml();
-    for line in lines(&resolved, &world) {
+    for line in lines {
         text += &format!("\n# {line}");
     }
     output::text(&(text + "\n"));
     Ok(())
+}
+
+/// What is said of a world that would take too long, or too much memory, to be looked at.
+fn too_large(size: Size) -> String {
+    let Size { links, flows, .. } = size;
+    let flows = if links > Size::MOST { String::new() } else { format!(" and {flows} flows") };
+    format!(
+        "warning: {links} links{flows} are too many to be built for a check: hosts, links and files that the scenario names were \
+         not looked for, and its cost is not known. farspan run builds them, or says why not"
+    )
 }
 
 fn lines(resolved: &Resolved, world: &World) -> Vec<String> {

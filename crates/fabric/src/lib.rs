@@ -63,7 +63,7 @@ pub mod switch;
 mod telemetry;
 pub mod topology;
 
-pub use fault::{Fault, NodeFaults};
+pub use fault::{Fault, Faults, NodeFaults};
 pub use jitter::Jitter;
 pub use network::{Link, Network, Node, NodeKind, PortGroup, Tier};
 pub use packet::{Access, Checked, MovedPacket, Packet, PacketId, Packets, Side, Unchecked};

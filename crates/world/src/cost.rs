@@ -4,6 +4,8 @@ use crate::clock::{cpu_time, now};
 use crate::runner::peak_rss;
 use crate::{EngineKind, Estimate, World, run};
 use farspan_scenario::Resolved;
+use farspan_sim::Probes;
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// CPU time for which a scenario is tried out, to learn this machine's speed.
@@ -27,8 +29,22 @@ pub struct Cost {
     pub memory: u64,
 }
 
+/// CPU seconds that a sample takes, about.
+const SECONDS_A_SAMPLE: f64 = 50e-9;
+
+/// A trial samples nothing: in half a second samples could take all memory.
+fn without_probes(world: &World) -> Cow<'_, World> {
+    let probes = &world.spec.probes;
+    if probes.rate_interval.is_none() && probes.queue_interval.is_none() {
+        return Cow::Borrowed(world);
+    }
+    let mut bare = world.clone();
+    bare.spec.probes = Probes::default();
+    Cow::Owned(bare)
+}
+
 impl Cost {
-    /// Packet-hops are counted; the time follows from a short trial on this machine.
+    /// Packet-hops are counted, and so are samples; the time of packet-hops follows from a short trial on this machine.
     #[must_use]
     pub fn of(resolved: &Resolved, world: &World) -> Self {
         let estimate = world.estimate();
@@ -36,7 +52,7 @@ impl Cost {
         let mut began = None;
         // Up to the first call the simulator prepares the run; and caches are cold in the first half.
         let (mut middle, mut last) = (None, (Duration::ZERO, 0));
-        let trial = run(resolved, world, EngineKind::Windowed, &mut |progress| {
+        let trial = run(resolved, &without_probes(world), EngineKind::Windowed, &mut |progress| {
             let used = cpu_time(wall);
             let began = *began.get_or_insert(used);
             last = (used - began, progress.packet_hops);
@@ -51,6 +67,7 @@ impl Cost {
             true => estimate.packet_hops as f64 / speed.max(1.0),
             false => cpu_time(wall).saturating_sub(began.unwrap_or_default()).as_secs_f64(),
         };
+        let seconds = seconds + world.samples() * SECONDS_A_SAMPLE;
         let load = &world.offered_load;
         let tiers = load.wan.iter().map(|way| way.load).chain([load.host, load.fabric]);
         let at_least = tiers.flatten().any(|load| load >= 1.0);

@@ -1,7 +1,7 @@
 //! Estimated cost of a run, before it runs.
 
 use crate::assemble::World;
-use crate::memory::OF_FLOW;
+use crate::memory::{OF_FLOW, OF_SAMPLE};
 use farspan_fabric::Routes;
 use farspan_scenario::Resolved;
 use farspan_scenario::ScenarioError;
@@ -76,7 +76,9 @@ impl World {
             flows,
             payload_bytes: payload.get(),
             packet_hops,
-            memory_bytes: packets * BYTES_A_PACKET + flows * OF_FLOW,
+            memory_bytes: packets * BYTES_A_PACKET
+                + flows * OF_FLOW
+                + (self.samples() * OF_SAMPLE as f64) as u64,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! From a resolved scenario to a run and its results.
 //!
 //! Stages: `Resolved` -> [`World`] (what the simulator runs) -> [`run`] -> [`Results`] (a document and tables, which
-//! [`Results::save`] writes). [`Estimate`] and [`Cost`] say before what a run takes.
+//! [`Results::save`] writes). [`Size`] says before how large the world will be, [`Estimate`] and [`Cost`] what a run takes.
 //!
 //! ```
 //! use farspan_scenario::Request;
@@ -46,9 +46,11 @@ mod estimate;
 mod memory;
 mod results;
 pub mod runner;
+mod size;
 
 pub use assemble::{CollectivePlan, PathFacts, SitePair, World, scheme_name};
 pub use cost::Cost;
 pub use estimate::Estimate;
 pub use farspan_sim::{EngineKind, Progress};
 pub use results::{FolderError, PlannedRun, ResultFolder, Results, SaveError, Traces, run, write};
+pub use size::Size;

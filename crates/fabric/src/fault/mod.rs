@@ -11,6 +11,8 @@ pub use loss::{Affected, Loss, LossDraws, LossProcess, Numbering};
 pub use node::{Lost, NodeFaults};
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
+use alloc::vec;
 use alloc::vec::Vec;
 use farspan_units::{Duration, PortId, Rate, Time};
 
@@ -60,6 +62,31 @@ impl Fault {
     #[must_use]
     pub fn meets(&self, now: Time) -> bool {
         self.at < now && now <= self.until
+    }
+}
+
+/// All faults of a world, with those of each link.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Faults {
+    all: Arc<[Fault]>,
+    /// By port, in order.
+    of_port: Vec<Vec<u32>>,
+}
+
+impl Faults {
+    /// The faults of a network with so many ports.
+    ///
+    /// # Panics
+    /// If a fault names another port.
+    #[must_use]
+    pub fn new(all: &[Fault], ports: usize) -> Self {
+        let mut of_port = vec![Vec::new(); ports];
+        for (number, fault) in (0..).zip(all) {
+            for link in &fault.links {
+                of_port[link.index()].push(number);
+            }
+        }
+        Self { all: all.into(), of_port }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The faults of one node's links.
 
-use super::{Fault, FaultKind, LossDraws};
+use super::{Fault, FaultKind, Faults, LossDraws};
 use crate::packet::Packet;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -50,16 +50,16 @@ struct LinkFaults {
 impl NodeFaults {
     /// The faults of the links that leave from `ports`, those of one node; `None` if none of them has any.
     #[must_use]
-    pub fn new(faults: &Arc<[Fault]>, ports: Range<u32>, seed: u64) -> Option<Self> {
+    pub fn new(faults: &Faults, ports: Range<u32>, seed: u64) -> Option<Self> {
         let entries = |port: u32| {
-            let of_port = (0..).zip(&**faults).filter(move |(_, fault)| fault.links.contains(&PortId(port)));
-            of_port.map(move |(n, _)| (n, LossDraws::new(seed, entity(n, port)))).collect::<Vec<_>>()
+            let of_port = faults.of_port[port as usize].iter();
+            of_port.map(|&n| (n, LossDraws::new(seed, entity(n, port)))).collect::<Vec<_>>()
         };
         let first_port = ports.start;
         let links: Vec<_> =
             ports.map(|port| LinkFaults { entries: entries(port), lost: Lost::default() }).collect();
         let any = links.iter().any(|link| !link.entries.is_empty());
-        any.then(|| Self { faults: Arc::clone(faults), seed, first_port, links, flows: BTreeMap::new() })
+        any.then(|| Self { faults: Arc::clone(&faults.all), seed, first_port, links, flows: BTreeMap::new() })
     }
 
     fn link(&self, port: PortId) -> &LinkFaults {

@@ -1,6 +1,5 @@
 use super::*;
 use crate::packet::Packet;
-use alloc::sync::Arc;
 use alloc::vec;
 use farspan_units::{Bytes, FlowId, HostId};
 
@@ -15,7 +14,7 @@ fn fault(kind: FaultKind, links: &[u32], from: u64, until: Option<u64>) -> Fault
 
 /// Of a node with ports 10 to 13.
 fn node(faults: &[Fault]) -> NodeFaults {
-    NodeFaults::new(&Arc::from(faults), 10..14, 1).expect("it has faults")
+    NodeFaults::new(&Faults::new(faults, 20), 10..14, 1).expect("it has faults")
 }
 
 fn packet(flow: u32, control: bool) -> Packet {

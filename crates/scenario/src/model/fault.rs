@@ -109,7 +109,7 @@ pub enum LinkEvent {
 }
 
 /// Some links.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum LinkChoice {
     /// By name or pattern.
     Named(String),

@@ -7,7 +7,7 @@ pub(crate) mod trigger;
 
 use crate::record::MessageFacts;
 use crate::spec::{Flow, InitialWindow, OwnBalance, ProxySpec, Spec};
-use farspan_fabric::{Fault, Network, Overflow, RoutedPath, Routes, fault};
+use farspan_fabric::{Faults, Network, Overflow, RoutedPath, Routes, fault};
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::Layout;
 use farspan_transport::proxy::{ProxyKind, Via};
@@ -62,7 +62,7 @@ pub(crate) struct Plan {
     pub(crate) port_jitter: Duration,
     pub(crate) rate_interval: Option<Duration>,
     pub(crate) queue_interval: Option<Duration>,
-    pub(crate) faults: Arc<[Fault]>,
+    pub(crate) faults: Faults,
     /// When routes change, and to what.
     pub(crate) reroutes: Vec<(Time, Arc<Routes>)>,
     routes: Routes,
@@ -132,7 +132,7 @@ impl Plan {
             port_jitter: spec.port_jitter,
             rate_interval: spec.probes.rate_interval,
             queue_interval: spec.probes.queue_interval,
-            faults: spec.faults.as_slice().into(),
+            faults: Faults::new(&spec.faults, spec.network.links.len()),
             reroutes: reroutes(spec, &routes),
             routes,
             shared: Vec::new(),

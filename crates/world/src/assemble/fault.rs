@@ -9,6 +9,12 @@ use farspan_scenario::names;
 use farspan_scenario::value::{self, LossPackets, LossPer};
 use farspan_units::{NodeId, PortId, Purpose, Random, Time};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The most names of links that all patterns together are held against: some seconds.
+const MOST_COMPARED: usize = 1 << 27;
+/// The most faults of one link: each packet is held against all of them.
+const MOST_OF_A_LINK: u32 = 1000;
 
 /// All faults of a scenario; `seed` draws the links of those that say which share of them.
 pub(super) fn faults(
@@ -16,25 +22,30 @@ pub(super) fn faults(
     network: &Network,
     seed: u64,
 ) -> Result<Vec<fabric::Fault>, ValueError> {
-    let written = scenario.fault.iter().enumerate().filter_map(|(n, fault)| match fault {
-        Fault::OfLinks(fault) => Some((n, fault)),
-        Fault::ProxyDown { .. } => None,
-    });
-    let written: Vec<(usize, &LinkFault)> = written.collect();
-    if written.is_empty() {
-        return Ok(Vec::new());
-    }
-    let names: Vec<_> = (0..network.links.len() as u32).map(|port| network.port_name(PortId(port))).collect();
-    let fault = |(n, fault): (usize, &LinkFault)| {
-        Ok(fabric::Fault {
+    let mut places = None;
+    let mut all = Vec::new();
+    let mut count = vec![0; network.links.len()];
+    for (number, fault) in scenario.fault.iter().enumerate() {
+        let Fault::OfLinks(fault) = fault else { continue };
+        let links = places.get_or_insert_with(|| Places::new(network)).links(number, fault, seed)?;
+        for port in &links {
+            count[port.index()] += 1;
+            if count[port.index()] > MOST_OF_A_LINK {
+                let name = network.port_name(*port);
+                let problem = format!("more than {MOST_OF_A_LINK} faults of the link {name}");
+                let cure = "give fewer faults, or each fewer links";
+                return Err(ValueError::rule(format!("fault[{number}]"), problem, cure));
+            }
+        }
+        all.push(fabric::Fault {
             kind: kind(fault),
-            links: links(n, fault, network, &names, seed)?,
+            links,
             at: Time::ZERO + fault.at,
             until: fault.until.map_or(Time::MAX, |until| Time::ZERO + until),
             withdraw_after: fault.withdraw_after,
-        })
-    };
-    written.into_iter().map(fault).collect()
+        });
+    }
+    Ok(all)
 }
 
 /// The word of a scenario for a kind of fault.
@@ -71,55 +82,97 @@ fn kind(fault: &LinkFault) -> FaultKind {
     }
 }
 
-/// The links of fault `number`: those that it names, or its share of them, and those back if it says so.
-fn links(
-    number: usize,
-    fault: &LinkFault,
-    network: &Network,
-    names: &[String],
-    seed: u64,
-) -> Result<Vec<PortId>, ValueError> {
-    let named = match &fault.links {
-        LinkChoice::At(place) => of_place(&format!("fault[{number}].links"), place, network)?,
-        LinkChoice::Named(pattern) => of_pattern(&format!("fault[{number}].link"), pattern, names)?,
-    };
-    let ends = network.links.iter().map(|link| (link.from, link.to, link.index));
-    let by_ends: BTreeMap<_, _> = ends.zip(0..).collect();
-    let back = |port: &PortId| {
-        let link = &network.links[port.index()];
-        by_ends.get(&(link.to, link.from, link.index)).copied().map(PortId)
-    };
-    let both = fault.both_directions;
-    let mut chosen = named.clone();
-    if let Some(share) = fault.share {
-        // One of each pair stands for both.
-        let is_first =
-            |port: &PortId| !both || back(port).is_none_or(|back| *port < back || !named.contains(&back));
-        let mut drawn: Vec<_> = named.iter().copied().filter(is_first).collect();
-        let count = (drawn.len() as f64 * share).round() as usize;
-        if count == 0 {
-            let problem = format!("{share} of {} links is none", drawn.len());
-            let cure = format!("give at least {:.3}", 1.0 / drawn.len() as f64);
-            return Err(ValueError::rule(format!("fault[{number}].share"), problem, cure));
-        }
-        Random::new(seed, Purpose::Fault, number as u64).shuffle(&mut drawn);
-        chosen = drawn.into_iter().take(count).collect();
-    }
-    if both {
-        let back: Vec<_> = chosen.iter().filter_map(back).collect();
-        chosen.extend(back);
-    }
-    Ok(chosen.into_iter().collect())
+/// The links of a network by name and by place.
+struct Places<'a> {
+    network: &'a Network,
+    names: Vec<String>,
+    by_name: BTreeMap<String, PortId>,
+    by_ends: BTreeMap<(NodeId, NodeId, u32), PortId>,
+    /// What faults have chosen so far: many choose the same.
+    known: BTreeMap<LinkChoice, Arc<BTreeSet<PortId>>>,
+    /// Names that patterns were held against.
+    compared: usize,
 }
 
-fn of_pattern(path: &str, pattern: &str, names: &[String]) -> Result<BTreeSet<PortId>, ValueError> {
-    let named = |(_, name): &(u32, &String)| names::matches(pattern, name);
-    let ports: BTreeSet<_> = (0..).zip(names).filter(named).map(|(port, _)| PortId(port)).collect();
-    if ports.is_empty() {
-        let problem = format!("no link is named {pattern:?}");
-        return Err(ValueError::rule(path, problem, names::port_cure(pattern, names)));
+impl<'a> Places<'a> {
+    fn new(network: &'a Network) -> Self {
+        let ports = || (0..network.links.len() as u32).map(PortId);
+        let names: Vec<_> = ports().map(|port| network.port_name(port)).collect();
+        let ends = network.links.iter().map(|link| (link.from, link.to, link.index));
+        Self {
+            network,
+            by_name: names.iter().cloned().zip(ports()).collect(),
+            names,
+            by_ends: ends.zip(ports()).collect(),
+            known: BTreeMap::new(),
+            compared: 0,
+        }
     }
-    Ok(ports)
+
+    /// The links of fault `number`: those that it names, or its share of them, and those back if it says so.
+    fn links(&mut self, number: usize, fault: &LinkFault, seed: u64) -> Result<Vec<PortId>, ValueError> {
+        let named = self.chosen(number, &fault.links)?;
+        let back = |port: &PortId| {
+            let link = &self.network.links[port.index()];
+            self.by_ends.get(&(link.to, link.from, link.index)).copied()
+        };
+        let both = fault.both_directions;
+        let mut chosen = BTreeSet::clone(&named);
+        if let Some(share) = fault.share {
+            // One of each pair stands for both.
+            let is_first =
+                |port: &PortId| !both || back(port).is_none_or(|back| *port < back || !named.contains(&back));
+            let mut drawn: Vec<_> = named.iter().copied().filter(is_first).collect();
+            let count = (drawn.len() as f64 * share).round() as usize;
+            if count == 0 {
+                let problem = format!("{share} of {} links is none", drawn.len());
+                let cure = format!("give at least {:.3}", 1.0 / drawn.len() as f64);
+                return Err(ValueError::rule(format!("fault[{number}].share"), problem, cure));
+            }
+            Random::new(seed, Purpose::Fault, number as u64).shuffle(&mut drawn);
+            chosen = drawn.into_iter().take(count).collect();
+        }
+        if both {
+            let back: Vec<_> = chosen.iter().filter_map(back).collect();
+            chosen.extend(back);
+        }
+        Ok(chosen.into_iter().collect())
+    }
+
+    fn chosen(&mut self, number: usize, choice: &LinkChoice) -> Result<Arc<BTreeSet<PortId>>, ValueError> {
+        if let Some(known) = self.known.get(choice) {
+            return Ok(Arc::clone(known));
+        }
+        let ports = Arc::new(match choice {
+            LinkChoice::At(place) => of_place(&format!("fault[{number}].links"), place, self.network)?,
+            LinkChoice::Named(pattern) => self.of_pattern(&format!("fault[{number}].link"), pattern)?,
+        });
+        self.known.insert(choice.clone(), Arc::clone(&ports));
+        Ok(ports)
+    }
+
+    fn of_pattern(&mut self, path: &str, pattern: &str) -> Result<BTreeSet<PortId>, ValueError> {
+        if let Some(port) = self.by_name.get(pattern) {
+            return Ok(BTreeSet::from([*port]));
+        }
+        self.compared += self.names.len();
+        if self.compared > MOST_COMPARED {
+            let problem =
+                format!("too many patterns: each is held against the names of {} links", self.names.len());
+            return Err(ValueError::rule(
+                path,
+                problem,
+                "name the links, give patterns that match several, or fewer faults",
+            ));
+        }
+        let named = |(_, name): &(u32, &String)| names::matches(pattern, name);
+        let ports: BTreeSet<_> = (0..).zip(&self.names).filter(named).map(|(port, _)| PortId(port)).collect();
+        if ports.is_empty() {
+            let problem = format!("no link is named {pattern:?}");
+            return Err(ValueError::rule(path, problem, names::port_cure(pattern, &self.names)));
+        }
+        Ok(ports)
+    }
 }
 
 /// The links of a tier, or of `TIER:FROM-TO` those from one kind of node to another.

@@ -23,7 +23,7 @@ use farspan_transport::congestion::{self, CongestionConfig};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{Class, FlowProfile, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
-use farspan_workload::{Expected, OfferedLoad, Sites, Workload};
+use farspan_workload::{Capacity, Expected, OfferedLoad, Sites, Workload};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -92,31 +92,38 @@ impl World {
     /// Expected flows and bytes of random arrivals, and the links of the longest path: for estimates without a world.
     pub(crate) fn expected(resolved: &Resolved) -> Result<(Expected, usize), ScenarioError> {
         let expected = || {
-            let scenario = resolved.scenario();
-            let sizes = PacketSizes::of(scenario);
-            let network = network::build(&scenario.topology, sizes)?;
-            let routes = Routes::new(&network, resolved.seed());
-            let sites = sites(&network);
-            let capacity = network::capacity(&scenario.topology, &network, &routes, &sites, sizes);
-            let paths = Paths { network: &network, routes: &routes, sizes };
-            let between = paths.between(&sites).into_iter().map(|pair| pair.path);
-            let links = between.chain(paths.inside(&sites)).map(|path| path.hops).max();
-            Ok((traffic::expected(resolved, &sites, &capacity)?, links.unwrap_or_default()))
+            let empty = EmptyNetwork::of(resolved)?;
+            let EmptyNetwork { sites, capacity, .. } = &empty;
+            let paths = empty.paths();
+            let between = paths.between(sites).into_iter().map(|pair| pair.path);
+            let links = between.chain(paths.inside(sites)).map(|path| path.hops).max();
+            Ok((traffic::expected(resolved, sites, capacity)?, links.unwrap_or_default()))
         };
         expected().map_err(|error| resolved.error(error))
     }
 
+    /// The links of a generated network.
+    pub(crate) fn links(resolved: &Resolved) -> u64 {
+        network::links(&resolved.scenario().topology).1 as u64
+    }
+
+    /// The flows, of random arrivals as many as are expected.
+    pub(crate) fn flows(resolved: &Resolved) -> Result<u64, ScenarioError> {
+        let flows = || {
+            let EmptyNetwork { sites, capacity, .. } = EmptyNetwork::of(resolved)?;
+            let random = traffic::expected(resolved, &sites, &capacity)?.flows;
+            Ok(random as u64 + traffic::fixed(resolved.scenario(), &sites))
+        };
+        flows().map_err(|error| resolved.error(error))
+    }
+
     fn try_build(resolved: &Resolved) -> Result<Self, ValueError> {
         let scenario = resolved.scenario();
-        let sizes = PacketSizes::of(scenario);
-        let network = network::build(&scenario.topology, sizes)?;
-        let routes = Routes::new(&network, resolved.seed());
-        let sites = sites(&network);
-        let capacity = network::capacity(&scenario.topology, &network, &routes, &sites, sizes);
+        let empty = EmptyNetwork::of(resolved)?;
+        let (intra, pairs) = (empty.paths().inside(&empty.sites), empty.paths().between(&empty.sites));
+        let EmptyNetwork { sizes, network, routes, sites, capacity } = empty;
         let workload = traffic::flows(resolved, &sites, &capacity)?;
         let collectives = collectives::plans(scenario, (&network, &routes), &sites, &capacity);
-        let paths = Paths { network: &network, routes: &routes, sizes };
-        let (intra, pairs) = (paths.inside(&sites), paths.between(&sites));
         let inter = pairs.iter().map(|pair| pair.path).max_by_key(|path| path.base_rtt);
         let inter_scheme = scheme("scheme.inter", scenario, &scenario.scheme.inter)?;
         let proxies =
@@ -213,6 +220,31 @@ impl PacketSizes {
 
     fn mtu(self) -> Bytes {
         self.payload + self.header
+    }
+}
+
+/// The network before its flows are drawn.
+struct EmptyNetwork {
+    sizes: PacketSizes,
+    network: Network,
+    routes: Routes,
+    sites: Sites,
+    capacity: Capacity,
+}
+
+impl EmptyNetwork {
+    fn of(resolved: &Resolved) -> Result<Self, ValueError> {
+        let topology = &resolved.scenario().topology;
+        let sizes = PacketSizes::of(resolved.scenario());
+        let network = network::build(topology, sizes)?;
+        let routes = Routes::new(&network, resolved.seed());
+        let sites = sites(&network);
+        let capacity = network::capacity(topology, &network, &routes, &sites, sizes);
+        Ok(Self { sizes, network, routes, sites, capacity })
+    }
+
+    const fn paths(&self) -> Paths<'_> {
+        Paths { network: &self.network, routes: &self.routes, sizes: self.sizes }
     }
 }
 

@@ -101,6 +101,13 @@ fn generate(topology: &Topology, sizes: PacketSizes) -> Result<Network, ValueErr
 
 /// Refuses a generated network that there is no memory for.
 fn fits(topology: &Topology) -> Result<(), ValueError> {
+    let (key, links) = links(topology);
+    memory::fits(key, (links, "links", memory::OF_LINK), "ask for a smaller network")
+}
+
+/// The links of a generated network, and the key that they follow from. None are counted of a file, nor of what the generator
+/// refuses.
+pub(super) fn links(topology: &Topology) -> (&'static str, f64) {
     const MOST_HOSTS: f64 = 1048576.0;
     // Thinned out by oversubscription, which is not counted: of a whole tree, the hosts are a third of it.
     let tree = |site: &model::FatTree| {
@@ -117,7 +124,7 @@ fn fits(topology: &Topology) -> Result<(), ValueError> {
         Shape::FatTree(site) | Shape::DualFatTree { site, .. } => {
             let (hosts, pairs, is_too_large) = tree(site);
             if is_too_large {
-                return Ok(());
+                return ("topology.k", 0.0);
             }
             let sites = if matches!(topology.shape, Shape::FatTree(_)) { 1.0 } else { 2.0 };
             ("topology.k", hosts, pairs * sites)
@@ -139,13 +146,9 @@ fn fits(topology: &Topology) -> Result<(), ValueError> {
         }
         Shape::Dumbbell { hosts, .. } => ("topology.hosts", 0.0, 2.0 * f64::from(*hosts)),
         Shape::Star { hosts, .. } => ("topology.hosts", 0.0, f64::from(*hosts)),
-        Shape::FromFile { .. } => return Ok(()),
+        Shape::FromFile { .. } => ("topology.file", 0.0, 0.0),
     };
-    if hosts > MOST_HOSTS {
-        // The generator says it better.
-        return Ok(());
-    }
-    memory::fits(key, (2.0 * pairs, "links", memory::OF_LINK), "ask for a smaller network")
+    (key, if hosts > MOST_HOSTS { 0.0 } else { 2.0 * pairs })
 }
 
 fn fat_tree(topology: &Topology, site: &model::FatTree) -> FatTree {

@@ -9,8 +9,8 @@ use farspan_scenario::model::Scenario;
 use farspan_scenario::names::{self, matches};
 use farspan_scenario::value::{FlowChoice, PortChoice};
 use farspan_scenario::{Place, Problem, ScenarioError, ValueError};
-use farspan_sim::{ProbeKind, Probes, Series, Trace};
-use farspan_units::{Bytes, FlowId, HostId, PortId};
+use farspan_sim::{ProbeKind, Probes, Series, Spec, Trace};
+use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
 use farspan_workload::{Flow, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,6 +42,13 @@ pub(crate) const fn probe(kind: ProbeKind) -> Probe {
 }
 
 impl World {
+    /// The samples that its probes take at least.
+    pub(crate) fn samples(&self) -> f64 {
+        let Spec { network, probes, proxies, stop, .. } = &self.spec;
+        let length = shortest_run(stop.time - Time::ZERO, network, &self.workload);
+        samples(probes, proxies.len(), length).into_iter().map(|(_, count)| count).sum()
+    }
+
     /// Traces the flows that any of the selectors `flows` selects (`flow=17,20..29`, `tag=incast*`, `class=inter`), and the
     /// ports that `ports` names or matches: arguments `--trace` and `--pcap`.
     ///
@@ -92,33 +99,36 @@ pub(super) fn probes(
     let queue_ports = ports("probes.ports", &probes.ports)?;
     let flows = sampled_flows(scenario, network, workload)?;
     let rate_flows = if rate_interval.is_some() { flows } else { Vec::new() };
-    let length = shortest_run(scenario, network, workload);
-    for (key, interval, sampled) in [
-        ("probes.rate_interval", rate_interval, rate_flows.len().min(1)),
-        ("probes.queue_interval", queue_interval, queue_ports.len().max(links.len()) + proxies),
-    ] {
-        let Some(interval) = interval else { continue };
-        let samples = sampled as f64 * (length / interval.as_ps() as f64);
+    let series = series(&probes.series)?;
+    let probes = Probes { rate_interval, rate_flows, queue_interval, queue_ports, links, series };
+    let length = shortest_run(scenario.stop.time, network, workload);
+    for (key, samples) in samples(&probes, proxies, length) {
         let cure = "sample less often, or fewer ports";
         memory::fits(key, (samples, "samples", memory::OF_SAMPLE), cure)?;
     }
-    Ok(Probes {
-        rate_interval,
-        rate_flows,
-        queue_interval,
-        queue_ports,
-        links,
-        series: series(&probes.series)?,
-    })
+    Ok(probes)
+}
+
+/// The samples that probes take at least, by the key of their interval: of one flow at a time, and of all ports.
+fn samples(probes: &Probes, proxies: usize, length: f64) -> [(&'static str, f64); 2] {
+    let flows = probes.rate_flows.len().min(1);
+    let ports = probes.queue_ports.len().max(probes.links.len()) + proxies;
+    let count = |interval: Option<Duration>, sampled: usize| {
+        interval.map_or(0.0, |interval| sampled as f64 * (length / interval.as_ps() as f64))
+    };
+    [
+        ("probes.rate_interval", count(probes.rate_interval, flows)),
+        ("probes.queue_interval", count(probes.queue_interval, ports)),
+    ]
 }
 
 /// How long a run lasts at least, in ps: until the measured flow that could end last has left its NIC, or until `stop.time`.
-fn shortest_run(scenario: &Scenario, network: &Network, workload: &Workload) -> f64 {
+fn shortest_run(stop: Duration, network: &Network, workload: &Workload) -> f64 {
     const PS: f64 = 1e12;
     let rate = usual_nic(network).as_bps().max(1) as f64;
     let end = |flow: &Flow| flow.start.as_ps() as f64 + flow.size.as_f64() * 8.0 * PS / rate;
     let last = workload.flows.iter().filter(|flow| flow.measured).map(end).fold(0.0, f64::max);
-    last.min(scenario.stop.time.as_ps() as f64)
+    last.min(stop.as_ps() as f64)
 }
 
 /// The flows whose rates, windows and RTTs are sampled.

@@ -67,6 +67,25 @@ pub(super) fn expected(
     Ok(all)
 }
 
+/// The flows of the parts without random arrivals, flow lists aside.
+pub(super) fn fixed(scenario: &Scenario, sites: &Sites) -> u64 {
+    let count = |part: &Part| match &part.traffic {
+        Traffic::Incast(Incast { hosts: IncastHosts::Listed { senders, .. }, .. }) => senders.len() as u64,
+        Traffic::Incast(Incast { hosts: IncastHosts::Drawn(drawn), .. }) => {
+            if drawn.arrivals.is_some() {
+                0
+            } else {
+                drawn.degree.into()
+            }
+        }
+        Traffic::Permutation { .. } => sites.hosts().into(),
+        Traffic::Pairs { pairs, .. } => pairs.len() as u64,
+        Traffic::Collective(written) => collective(written).messages(sites),
+        Traffic::Poisson(_) | Traffic::Flows { .. } => 0,
+    };
+    scenario.workload.iter().map(count).fold(0, u64::saturating_add)
+}
+
 /// Packets of a message, parity included, are numbered with 32 bits; `shape`: what the blocks of a coded flow are made of.
 pub(super) fn too_large(
     all: &Workload,
