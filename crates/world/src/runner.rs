@@ -224,7 +224,12 @@ pub fn unfinished(summary: &Summary) -> Vec<String> {
             "seed {seed}: no flow was measured; look at measure.warmup, workload.start and stop.time"
         )),
         Some(measured) if measured.unfinished > 0 => warnings.push(format!(
-            "seed {seed}: {left} flows had not ended at stop.time; the {} measured ones count as infinite",
+            "seed {seed}: {left} flows had not ended {}; the {} measured ones count as infinite",
+            if summary.pfc.is_some_and(|pfc| pfc.deadlock) {
+                "when the run came to a deadlock"
+            } else {
+                "at stop.time"
+            },
             measured.unfinished
         )),
         Some(_) => {}

@@ -1,12 +1,15 @@
 //! Warnings about a world before it runs. A built-in scenario as it was published brings few: its page has what is odd.
 
+use super::network::usual_nic;
 use super::{World, initial_window, shortest_link};
-use farspan_fabric::{Overflow, Routes, Tier};
+use farspan_fabric::switch::shared::pause::LosslessLinks;
+use farspan_fabric::{Marker, Overflow, PortConfig, Routes, Tier};
 use farspan_scenario::model::Scenario;
 use farspan_scenario::{Fitting, Resolved};
 use farspan_sim::{Flow, InitialWindow};
 use farspan_transport::Class;
 use farspan_transport::congestion::Ecn;
+use farspan_transport::recovery::Rto;
 use farspan_units::{Bytes, PortId, TelemetryKind};
 use std::cell::LazyCell;
 
@@ -21,6 +24,7 @@ pub(super) fn of(resolved: &Resolved, world: &World, routes: &Routes) -> Vec<Str
     warnings.extend(constants(resolved));
     warnings.extend(rates(resolved, world));
     warnings.extend(delays(world));
+    warnings.extend(jitter(world));
     // Few scenarios would be warned about: only for these is the published one resolved.
     let published = LazyCell::new(|| resolved.published());
     let is_published = |same: fn(&Scenario, &Scenario) -> bool| {
@@ -42,6 +46,7 @@ pub(super) fn of(resolved: &Resolved, world: &World, routes: &Routes) -> Vec<Str
             }));
         warnings.extend(marks(resolved, world, class, &path));
         warnings.extend(telemetry(world, class, &path));
+        warnings.extend(time_out(world, class));
     }
     warnings
 }
@@ -88,6 +93,23 @@ fn delays(world: &World) -> Vec<String> {
         .collect()
 }
 
+/// Jitter that lets packets catch up with those before them: for a while a link brings more than its rate. On faster links between
+/// switches a packet of the hosts' links may do so, too, which no host sees.
+fn jitter(world: &World) -> Vec<String> {
+    let spec = &world.spec;
+    let packet = usual_nic(&spec.network).transmission(spec.mss + spec.header);
+    let keys = [("host.jitter", spec.jitter), ("topology.jitter", spec.port_jitter)];
+    let above = keys.into_iter().filter(|(_, jitter)| *jitter > packet);
+    above
+        .map(|(key, jitter)| {
+            format!(
+                "{key} = {jitter} is more than a packet takes ({packet}): packets catch up with those before them, and a link can bring \
+                 more than its rate for a while. \"1packet\" is the most that does not"
+            )
+        })
+        .collect()
+}
+
 /// Links that are offered more than they carry.
 fn overload(world: &World) -> Option<String> {
     let load = &world.offered_load;
@@ -115,6 +137,10 @@ struct Crossed {
     buffer: Bytes,
     /// Whether a port marks.
     marks: bool,
+    /// Whether a port would mark, if its buffer reached up to its thresholds.
+    would_mark: bool,
+    /// Whether pauses keep every port from dropping.
+    is_lossless: bool,
     /// The richest telemetry that a port writes.
     telemetry: TelemetryKind,
     /// Whether all trim what they have no room for: nothing is lost, then.
@@ -133,10 +159,25 @@ impl Crossed {
         Self {
             bdp: facts.map_or(Bytes::ZERO, |facts| facts.bdp),
             buffer: ports.iter().map(|port| port.buffer).min().unwrap_or(Bytes::MAX),
-            marks: ports.iter().any(|port| !port.markers.is_empty()),
+            marks: ports.iter().any(|port| port.markers.iter().any(|marker| can_mark(port, *marker))),
+            would_mark: ports.iter().any(|port| !port.markers.is_empty()),
+            is_lossless: spec.pool.and_then(|pool| pool.pause).is_some_and(|pause| match pause.links {
+                LosslessLinks::All => true,
+                LosslessLinks::InsideSites => class == Class::Intra,
+            }),
             telemetry: ports.iter().map(|port| port.telemetry).max().unwrap_or_default(),
             trims: ports.iter().all(|port| matches!(port.overflow, Overflow::Trim(_))),
         }
+    }
+}
+
+/// Whether a queue can grow so long that the marker sets marks. A phantom counter knows no buffer, and other crates' markers may
+/// know none either.
+fn can_mark(port: &PortConfig, marker: Marker) -> bool {
+    match marker {
+        Marker::Queue(red) => red.min < port.buffer,
+        Marker::Step(threshold) => threshold < port.buffer,
+        _ => true,
     }
 }
 
@@ -148,7 +189,7 @@ fn window(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -
         InitialWindow::Iw10 => (world.spec.mss * 10, "a size can be less"),
         InitialWindow::Bytes(bytes) => (bytes, "a smaller one would fit"),
     };
-    (window > crossed.buffer && !crossed.trims).then(|| {
+    (window > crossed.buffer && !crossed.trims && !crossed.is_lossless).then(|| {
         format!(
             "transport.start: the first window of {} flows is up to {} B, and the smallest buffer on their path holds {} B: \
              flows that start together lose packets ({lower})",
@@ -163,12 +204,34 @@ fn window(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -
 fn marks(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -> Option<String> {
     let control = &world.spec.scheme(class).congestion;
     (control.needs().ecn == Ecn::Required && !crossed.marks).then(|| {
+        if crossed.would_mark {
+            return format!(
+                "{} needs marks, and every port on the path of {} flows begins to mark above what its buffer holds: it learns of queues \
+                 when they overflow (lower the thresholds of scheme.ports, or give topology.buffer more)",
+                control.name(),
+                name(class),
+            );
+        }
         format!(
             "{} needs marks, and no port on the path of {} flows sets any: it learns of queues when they overflow \
              (scheme.ports.marking = {:?} on these ports; \"red\" marks)",
             control.name(),
             name(class),
             resolved.scenario().scheme.ports.marking().to_string()
+        )
+    })
+}
+
+/// A time-out that runs out before any acknowledgement can be there.
+fn time_out(world: &World, class: Class) -> Option<String> {
+    let facts = if class == Class::Intra { world.intra } else { world.inter }?;
+    let Rto::Fixed(rto) = world.spec.scheme(class).recovery.rto else { return None };
+    (rto < facts.base_rtt).then(|| {
+        format!(
+            "a time-out of {rto} is shorter than the base RTT of {} flows ({}): each packet is sent again before its ACK can be there \
+             (raise transport.rto, or let it follow the path: \"path\")",
+            name(class),
+            facts.base_rtt
         )
     })
 }

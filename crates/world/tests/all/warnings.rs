@@ -41,6 +41,15 @@ fn a_first_window_that_no_buffer_holds() {
 }
 
 #[test]
+fn a_time_out_shorter_than_the_base_rtt() {
+    let of = |rto: &str| about(&warnings("uno/incast-mixed", &[&format!("transport.rto={rto}")]), "time-out");
+    let said = of("1ms");
+    assert!(said.len() == 1 && said[0].contains("base RTT of inter flows (1.792ms)"), "{said:?}");
+    assert_eq!(of("1us").len(), 2, "both classes");
+    assert_eq!((of("3ms"), of("path")), (Vec::new(), Vec::new()));
+}
+
+#[test]
 fn a_control_that_waits_for_marks_that_nobody_sets() {
     let subject = "needs marks";
     let of = |scheme: &str, marking: &str| {
@@ -59,6 +68,28 @@ fn a_control_that_waits_for_marks_that_nobody_sets() {
         let set = format!("scheme.name={scheme}");
         assert_eq!(about(&warnings("uno/incast-mixed", &[&set]), subject), Vec::<String>::new(), "{scheme}");
     }
+}
+
+#[test]
+fn thresholds_above_what_a_buffer_holds_bring_no_mark() {
+    let of = |red: &str| {
+        let set = ["scheme.name=dctcp", "scheme.ports.marking=red", "topology.buffer=100KB", red];
+        about(&warnings("uno/incast-intra", &set), "begins to mark above")
+    };
+    let high = of("scheme.ports.red={ min_bytes = '400KB', max_bytes = '1600KB' }");
+    assert!(
+        high[0].starts_with("dctcp needs marks, and every port on the path of intra flows begins to mark"),
+        "{high:?}"
+    );
+    assert!(of("scheme.ports.red={ min_bytes = '50KB', max_bytes = '1600KB' }").is_empty());
+}
+
+#[test]
+fn jitter_above_the_time_of_a_packet() {
+    let of = |set: &[&str]| about(&warnings("uno/incast-intra", set), "jitter");
+    assert!(of(&[]).is_empty() && of(&["host.jitter=100ns"]).is_empty());
+    let said = of(&["host.jitter=5us"]);
+    assert!(said[0].starts_with("host.jitter = 5us is more than a packet takes"), "{said:?}");
 }
 
 #[test]
