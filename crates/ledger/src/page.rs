@@ -60,22 +60,29 @@ fn listed(contents: &str, figures: &[Figure]) -> String {
     text
 }
 
-fn count(records: &[(&Figure, Record)], verdict: Verdict) -> usize {
-    records.iter().flat_map(|(_, record)| &record.claims).filter(|claim| claim.verdict == verdict).count()
+/// Whether a claim stands in a paper: the place of the others says that it is a case of ours.
+fn is_of_a_paper(claim: &Outcome) -> bool {
+    !["not in the paper", "does not give", "beside"].iter().any(|ours| claim.place.contains(ours))
 }
 
-/// How many claims have which verdict, in a sentence.
+/// How many claims of the papers have which verdict, and how many of our own hold, in two sentences.
 fn counted(records: &[(&Figure, Record)]) -> String {
-    let all = records.iter().map(|(_, record)| record.claims.len()).sum::<usize>();
-    let of = |verdict| count(records, verdict);
+    let claims = records.iter().flat_map(|(_, record)| &record.claims);
+    let (papers, own): (Vec<_>, Vec<_>) = claims.partition(|claim| is_of_a_paper(claim));
+    let count = |claims: &[&Outcome], verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
+    let of = |verdict| count(&papers, verdict);
     format!(
-        "Of {all} claims in {} figures, {} hold, {} have the right direction, {} are inconclusive, {} differ and {} are not run.",
+        "Of {} claims of the papers in {} figures, {} hold, {} have the right direction, {} are inconclusive, {} differ and {} are \
+         not run. Beside them stand {} of our own, of which {} hold.",
+        papers.len(),
         records.len(),
         of(Verdict::Holds),
         of(Verdict::Direction),
         of(Verdict::Inconclusive),
         of(Verdict::Differs),
         of(Verdict::NotRun),
+        own.len(),
+        count(&own, Verdict::Holds),
     )
 }
 

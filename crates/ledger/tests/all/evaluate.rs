@@ -218,12 +218,23 @@ fn pages_have_the_table_and_the_plot_first_and_replace_only_what_is_made() {
     assert!(page.contains("11 (2 to 20); paper 2"), "{page}");
     let readme = of("README.md");
     assert!(readme.starts_with("Before") && readme.ends_with("After\n") && !readme.contains("stale"));
-    assert!(readme.contains("Of 4 claims in 1 figures, 3 hold"), "{readme}");
+    assert!(readme.contains("Of 4 claims of the papers in 1 figures, 3 hold"), "{readme}");
+    assert!(readme.contains("Beside them stand 0 of our own"), "{readme}");
     let contents = of("docs/src/SUMMARY.md");
     assert_eq!(
         contents,
         "- [The ledger](ledger.md)\n- [Speed](speed.md)\n\n# Figures\n\n- [Section 1: A figure](figures/x-fig1.md)\n"
     );
+}
+
+#[test]
+fn a_claim_that_stands_in_no_paper_is_counted_apart() {
+    let mut ours = record(Size::Small, doubled);
+    ours.claims[0].place = "not in the paper".to_owned();
+    let made = pages(&[figure()], &Ledger { figures: vec![ours] }, "<!-- made: ledger -->", "");
+    let readme = &made[0].1;
+    assert!(readme.contains("Of 3 claims of the papers"), "{readme}");
+    assert!(readme.contains("Beside them stand 1 of our own"), "{readme}");
 }
 
 #[test]
