@@ -17,6 +17,7 @@ mod mutation;
 mod network;
 mod protocol;
 mod proxy;
+pub mod runs;
 mod text;
 
 pub use error_message::flaw;

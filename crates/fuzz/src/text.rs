@@ -1,6 +1,7 @@
 //! Files of people and of other tools: whatever they hold, they are read or refused with a place and a cure.
 
 use crate::error_message::flaw;
+use crate::runs;
 use farspan_formats::{cm as matrix, hpcc, htsim};
 use farspan_scenario::topology::TopologyDocument;
 use farspan_scenario::{Request, ScenarioError};
@@ -21,7 +22,8 @@ fn text(data: &[u8]) -> Option<&str> {
     std::str::from_utf8(data).ok().filter(|text| text.len() < 1 << 16)
 }
 
-/// A scenario: what is accepted is accepted again as it is written out, and is the same.
+/// A scenario: what is accepted is accepted again as it is written out, and is the same. Its first millisecond holds what
+/// documents promise, if it is small.
 pub fn scenario(data: &[u8]) {
     let Some(text) = text(data) else { return };
     let request = |text: &str| Request { text: Some(text.to_owned()), ..Request::new(NAME) };
@@ -30,6 +32,7 @@ pub fn scenario(data: &[u8]) {
         let written = resolved.to_toml();
         let again = request(&written).resolve().expect("what was resolved is a scenario");
         assert_eq!(again.to_toml(), written);
+        runs::hold(&resolved);
     }
 }
 

@@ -6,6 +6,7 @@ extern crate self as libfuzzer_sys;
 
 mod corpus;
 mod invalid;
+mod runs;
 mod targets;
 
 pub(crate) use targets::fuzz_target;

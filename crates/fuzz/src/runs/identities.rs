@@ -1,0 +1,201 @@
+//! What the documents of a run promise.
+
+use farspan_metrics::{FlowRow, PortRow, Probe, SeriesId};
+use farspan_scenario::Resolved;
+use farspan_units::{Bytes, Duration, Time};
+use farspan_world::{Results, World};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The names of all identities, and what each says.
+pub const IDENTITIES: [(&str, &str); 13] = [
+    ("panic", "no accepted scenario panics"),
+    ("alike", "engines, probes and traces change nothing in the document"),
+    ("probes", "probes can be added to every scenario"),
+    ("traces", "a flow and all ports can be traced in every scenario"),
+    ("packets", "data packets: sent = delivered + trimmed + dropped + under way"),
+    ("flows", "the counts of packets in the document are the sums of the flows"),
+    ("ports", "the drops of all ports are those of data and of control packets"),
+    ("ends", "every flow ends, unless the run is stopped or a fault stays"),
+    ("times", "no flow is delivered before its bytes can be there, nor finished before it is delivered"),
+    ("bytes", "a flow that has finished has sent its size at least"),
+    ("ranges", "shares are in [0, 1], and no queue's mean is above its largest value"),
+    ("lossless", "where all links are lossless nothing is dropped for want of room"),
+    ("goodput", "no host takes in more than its line carries over 100 packet times"),
+];
+
+/// An identity that does not hold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Breach {
+    /// Its name in [`IDENTITIES`].
+    pub identity: &'static str,
+    /// The numbers that show it.
+    pub what: String,
+}
+
+impl Breach {
+    pub(super) const fn new(identity: &'static str, what: String) -> Self {
+        Self { identity, what }
+    }
+}
+
+/// The results of a run, as they are published.
+pub(super) struct Published<'a> {
+    pub(super) resolved: &'a Resolved,
+    pub(super) world: &'a World,
+    pub(super) document: &'a Value,
+    pub(super) flows: &'a [FlowRow],
+    pub(super) ports: &'a [PortRow],
+}
+
+impl Published<'_> {
+    /// Those that do not hold.
+    pub(super) fn breaches(&self) -> Vec<Breach> {
+        let mut all = Vec::new();
+        self.packets(&mut all);
+        self.ends(&mut all);
+        self.times(&mut all);
+        self.ranges(&mut all);
+        all
+    }
+
+    fn count(&self, key: &str) -> u64 {
+        self.document["packets"][key].as_u64().unwrap_or_default()
+    }
+
+    fn has_faults(&self) -> bool {
+        !self.world.spec.faults.is_empty()
+    }
+
+    /// Whether the run came to rest: all flows ended, and nothing is under way.
+    fn is_at_rest(&self) -> bool {
+        let flows = &self.document["flows"];
+        let all = self.flows.len() as u64;
+        flows["finished"].as_u64() == Some(all) && self.resolved.scenario().stop.time > self.end()
+    }
+
+    /// The simulated time of the end.
+    fn end(&self) -> Duration {
+        Duration::from_secs_f64(self.document["sim_time_s"].as_f64().unwrap_or_default())
+    }
+
+    fn packets(&self, all: &mut Vec<Breach>) {
+        let [sent, delivered, trimmed, dropped, control] =
+            ["sent", "delivered", "trimmed", "dropped", "control_dropped"].map(|key| self.count(key));
+        let fates = delivered + trimmed + dropped;
+        let packets = &self.document["packets"];
+        if fates > sent || (self.is_at_rest() && fates != sent) {
+            all.push(Breach::new("packets", packets.to_string()));
+        }
+        let sum = |of: fn(&FlowRow) -> u64| self.flows.iter().map(of).sum::<u64>();
+        let sums = [
+            ("dropped", sum(|flow| flow.dropped_packets)),
+            ("trimmed", sum(|flow| flow.trimmed_packets)),
+            ("ecn_marked", sum(|flow| flow.marked_packets)),
+        ];
+        for (key, sum) in sums.into_iter().filter(|(key, sum)| self.count(key) != *sum) {
+            all.push(Breach::new("flows", format!("{key}: {sum} in flows, {packets}")));
+        }
+        let drops: u64 = self.ports.iter().map(|port| port.drops).sum();
+        if drops != dropped + control {
+            all.push(Breach::new("ports", format!("{drops} drops at ports, {packets}")));
+        }
+        if self.is_lossless() && drops > 0 {
+            all.push(Breach::new("lossless", format!("{drops} drops")));
+        }
+    }
+
+    /// Whether no port may drop anything for want of room.
+    fn is_lossless(&self) -> bool {
+        let text = self.resolved.to_toml();
+        let is_full = self.world.spec.pool.is_some_and(|pool| pool.pause.is_some());
+        // Trimming ports have room of their own for headers, which pauses do not guard.
+        let trims = text.contains("overflow = \"trim\"");
+        is_full
+            && !trims
+            && text.contains("links = \"all\"")
+            && text.contains("headroom = \"auto\"")
+            && !self.has_faults()
+    }
+
+    fn ends(&self, all: &mut Vec<Breach>) {
+        let stays = self.world.spec.faults.iter().any(|fault| fault.until == Time::MAX);
+        let is_stopped = self.resolved.scenario().stop.time <= self.end();
+        let is_short = self.resolved.scenario().stop.time < Duration::from_ms(1_000);
+        let is_deadlocked = self.document["pfc"]["deadlock"] == true;
+        // Each packet is sent many times, and ten seconds may not do.
+        let times_out = self.world.warnings.iter().any(|warning| warning.contains("a time-out of"));
+        let unfinished = self.flows.iter().filter(|flow| flow.fct_ns.is_none()).count();
+        if unfinished > 0 && !(stays || is_short || is_deadlocked || times_out) {
+            let stopped = if is_stopped { ", which is when it was stopped" } else { "" };
+            all.push(Breach::new(
+                "ends",
+                format!("{unfinished} flows had not ended after {}{stopped}", self.end()),
+            ));
+        }
+    }
+
+    fn times(&self, all: &mut Vec<Breach>) {
+        let links = &self.world.spec.network.links;
+        let fastest = links.iter().map(|link| link.rate).max().expect("there are links");
+        for flow in self.flows {
+            let least = fastest.transmission(Bytes::new(flow.size_bytes)).as_ns();
+            let early = |at: Option<i64>| at.is_some_and(|at| at < i64::try_from(least).unwrap_or(i64::MAX));
+            let delivery = flow.delivered_ns.zip(flow.start_ns).map(|(at, start)| at - start);
+            let finish = flow.fct_ns;
+            if early(delivery)
+                || early(finish)
+                || (finish.is_some() && delivery.is_none_or(|at| Some(at) > finish))
+            {
+                all.push(Breach::new("times", format!("{flow:?}")));
+            }
+            if finish.is_some() && flow.sent_bytes < flow.size_bytes + flow.parity_bytes {
+                all.push(Breach::new("bytes", format!("{flow:?}")));
+            }
+        }
+    }
+
+    fn ranges(&self, all: &mut Vec<Breach>) {
+        for port in self.ports {
+            let is_share = (0.0..=1.0 + 1e-9).contains(&port.utilization);
+            let is_mean = (0.0..=port.max_queue_bytes as f64 + 1e-6).contains(&port.mean_queue_bytes);
+            if !is_share || !is_mean {
+                all.push(Breach::new("ranges", format!("{port:?}")));
+            }
+        }
+    }
+}
+
+/// The interval over which goodput is held to the line's: 100 packets of the slowest host.
+pub(super) fn rate_interval(world: &World) -> Duration {
+    let hosts = world.spec.network.hosts;
+    let uplinks = world.spec.network.links.iter().filter(|link| link.from.0 < hosts);
+    let slowest = uplinks.map(|link| link.rate).min().expect("hosts have links");
+    slowest.transmission(world.spec.mss + world.spec.header) * 100
+}
+
+/// Goodput of each host over each interval, where jitter is at most a packet.
+pub(super) fn goodput(world: &World, interval: Duration, probed: &Results) -> Vec<Breach> {
+    let spec = &world.spec;
+    let line = |host: u32| spec.network.links.iter().find(|link| link.to.0 == host).map(|link| link.rate);
+    let mtu = spec.mss + spec.header;
+    let mut by_host = BTreeMap::<(u32, Time), f64>::new();
+    for sample in probed.series.iter().filter(|sample| sample.probe == Probe::Rate) {
+        let SeriesId::Flow(flow) = sample.id else { continue };
+        *by_host.entry((world.workload.flows[flow.index()].dst.0, sample.t)).or_default() += sample.value;
+    }
+    let is_above = |(host, rate): (u32, f64)| {
+        let line = line(host)?;
+        // Two packets may lie across the ends of an interval, and jitter moves others by one.
+        let room = spec.mss.as_f64() * 8.0 * 4.0 / interval.as_secs_f64();
+        (spec.jitter <= line.transmission(mtu) && rate > line.as_bps() as f64 + room).then_some(line)
+    };
+    let breach = |((host, at), rate): ((u32, Time), f64)| {
+        let line = is_above((host, rate))?;
+        Some(Breach::new(
+            "goodput",
+            format!("host {host} takes in {:.3} Gb/s of {line} before {at}", rate / 1e9),
+        ))
+    };
+    by_host.into_iter().filter_map(breach).take(1).collect()
+}
