@@ -1,6 +1,7 @@
 //! How a port is built.
 
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 use farspan_units::{Bytes, TelemetryKind};
 
 /// Random early detection: never up to `min`, always above `max`, linear between (Uno section 5.1), up to a largest
@@ -76,6 +77,9 @@ pub struct Trim {
     /// Bytes of headers that may wait or be on their way out, wherever they were cut; beyond them headers are dropped, and
     /// packets whole. They count as if they went before other control packets.
     pub headers: Bytes,
+    /// How many headers and other control packets leave in a row, at most, while data waits; then a data packet leaves. `None`:
+    /// they always go first.
+    pub weight: Option<NonZeroU32>,
     /// Whether the port leads to a host, which headers that it cuts then say.
     pub at_last_hop: bool,
 }

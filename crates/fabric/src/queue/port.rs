@@ -351,7 +351,7 @@ impl Port {
         gate: Gate,
     ) -> Option<Service> {
         if !self.control.is_empty() {
-            return self.serve_control(until, packets);
+            return self.serve_control(until, packets, gate);
         }
         if !gate.lets_out(true) {
             self.next_at = Time::MAX;
@@ -377,9 +377,10 @@ impl Port {
 
     /// Rare in a switch where most control packets [bypass](Self::bypass) the queue.
     #[cold]
-    fn serve_control(&mut self, until: Time, packets: &Packets<impl Access>) -> Option<Service> {
+    fn serve_control(&mut self, until: Time, packets: &Packets<impl Access>, gate: Gate) -> Option<Service> {
         let start = self.free_at;
-        let mut service = self.serve_next(until, false, packets)?;
+        let in_data = start <= until && self.data_goes_first(gate);
+        let mut service = self.serve_next(until, in_data, packets)?;
         if self.model.fifo {
             let two = (service.ends - start) * 2;
             service.backlogged = !self.serving.control && self.backlog(start) >= two;
@@ -407,6 +408,8 @@ impl Port {
             {
                 self.act(now, id, packets);
             }
+        } else if self.model.counts_headers && packets[id].trimmed() {
+            self.header_left();
         }
         Some(id)
     }

@@ -199,7 +199,7 @@ fn a_port_that_is_full_gives_back_what_the_packet_took_of_the_pool() {
 #[test]
 fn a_port_that_trims_cuts_off_the_payload_of_what_the_pool_refuses() {
     let (header, victim, headers) = (Bytes::new(64), Victim::Coin, Bytes::new(100));
-    let overflow = Overflow::Trim(Trim { header, victim, headers, at_last_hop: false });
+    let overflow = Overflow::Trim(Trim { header, victim, headers, at_last_hop: false, weight: None });
     let mut world = World::new(&PortConfig { overflow, ..drop_tail() }, pool(2000));
     (0..4).for_each(|_| world.arrive(0, 0, 1));
     assert_eq!(world.switch.port(PortId(5)).trimmed().0, 1, "of what came, whatever the coin says");

@@ -236,6 +236,7 @@ fn ports(writer: &mut Writer) {
     if overflow == "trim" {
         writer.sometimes(40, "header_buffer", &["64B", "640B", "64KiB"]);
         writer.sometimes(30, "trim_victim", &["arriving"]);
+        writer.sometimes(40, "trim_service", &["strict", "1:1", "10:1"]);
     }
     writer.sometimes(15, "routing", &["adaptive"]);
     writer.sometimes(30, "telemetry", &["int", "mpd", "none"]);

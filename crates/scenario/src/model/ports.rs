@@ -3,7 +3,7 @@
 use super::tables::tables;
 use crate::value::{
     Headroom, MarkAt, Marking, Overflow, PfcLinks, PhantomSize, PoolSize, PortTier, RoutingRule, StepAt,
-    Telemetry, TrimVictim,
+    Telemetry, TrimService, TrimVictim,
 };
 use farspan_fabric::switch::shared::pause::LosslessLinks;
 use farspan_units::Bytes;
@@ -47,6 +47,10 @@ pub struct PortsText {
     /// With overflow = "trim", bytes of headers that may wait at a port; beyond them headers are dropped, and packets whole
     /// rather than cut. Default: twice what the port holds of data.
     pub header_buffer: Option<Bytes>,
+    /// With overflow = "trim", how a port serves headers, and the ACKs, NACKs and pulls that share their queue, beside data:
+    /// "strict" (they always go first), or so many packets of theirs in a row to one of data, while data waits, such as "10:1".
+    /// Default: of the scheme.
+    pub trim_service: Option<TrimService>,
     /// The buffer that all ports of a switch share.
     pub pool: Option<PoolText>,
     /// Priority flow control: switches that are about to run out of room pause whoever sends to them.
@@ -154,6 +158,8 @@ pub enum FullBuffer {
         victim: TrimVictim,
         /// Bytes of headers that may wait; `None`: twice what the port holds of data.
         header_buffer: Option<Bytes>,
+        /// How headers are served beside data.
+        service: TrimService,
     },
 }
 
@@ -226,8 +232,9 @@ impl From<&Ports> for PortsText {
         };
         text.overflow = Some(match ports.overflow {
             FullBuffer::Drops => Overflow::Drop,
-            FullBuffer::Trims { victim, header_buffer } => {
+            FullBuffer::Trims { victim, header_buffer, service } => {
                 (text.trim_victim, text.header_buffer) = (Some(victim), header_buffer);
+                text.trim_service = Some(service);
                 Overflow::Trim
             }
         });

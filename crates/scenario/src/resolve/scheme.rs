@@ -15,7 +15,7 @@ use crate::text::reader::{component, read};
 use crate::text::schema::Keys;
 use crate::value::{
     Headroom, Marking, Overflow, Part, PfcLinks, PoolSize, PortTier, Profile, Recovery, RoutingRule,
-    TrimVictim,
+    TrimService, TrimVictim,
 };
 use farspan_fabric::switch::shared::pause::LosslessLinks;
 use farspan_transport::ack::AckConfig;
@@ -273,10 +273,14 @@ fn fill_ports(
     let step =
         marking.step.then(|| need_port("step", "a size or \"bdp_over_7\"", written.step.or(base.step)));
     let overflow = match written.overflow.or(base.overflow).unwrap_or(Overflow::Drop) {
-        Overflow::Drop => FullBuffer::Drops,
+        Overflow::Drop => {
+            refuse_trimming(written)?;
+            FullBuffer::Drops
+        }
         Overflow::Trim => FullBuffer::Trims {
             victim: written.trim_victim.or(base.trim_victim).unwrap_or(TrimVictim::Coin),
             header_buffer: written.header_buffer.or(base.header_buffer),
+            service: written.trim_service.or(base.trim_service).unwrap_or(TrimService::Strict),
         },
     };
     let pool = fill_pool(written.pool.as_ref(), base.pool.as_ref())?;
@@ -293,6 +297,23 @@ fn fill_ports(
         telemetry: written.telemetry.or(base.telemetry).unwrap_or_default(),
         pool: pool.map(|pool| Pool { pfc, ..pool }),
     })
+}
+
+/// What the scenario says of trimming means nothing where ports drop.
+fn refuse_trimming(written: &PortsText) -> Result<(), ValueError> {
+    let keys = [
+        ("trim_service", written.trim_service.is_some()),
+        ("trim_victim", written.trim_victim.is_some()),
+        ("header_buffer", written.header_buffer.is_some()),
+    ];
+    match keys.into_iter().find(|(_, is_written)| *is_written) {
+        None => Ok(()),
+        Some((key, _)) => Err(ValueError::rule(
+            format!("scheme.ports.{key}"),
+            "the ports of this scheme drop what they have no room for, and cut off nothing",
+            "write scheme.ports.overflow = \"trim\", or leave this key out",
+        )),
+    }
 }
 
 /// A key of ports that a profile gives.

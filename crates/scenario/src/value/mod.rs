@@ -8,11 +8,13 @@ mod text;
 mod first_window;
 mod recovery;
 mod shape;
+mod trim_service;
 mod words;
 
 pub use first_window::FirstWindow;
 pub use recovery::Recovery;
 pub use shape::{Buffers, ClassSizes, FlowChoice, Names, Oversubscription, Part, PortChoice, Sizes};
+pub use trim_service::TrimService;
 pub use words::{
     CollectiveAlgorithm, FaultKind, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, MixUnit, NamedMix,
     NodeType, OnwardRule, Overflow, PfcLinks, PortTier, Profile, ProxyDelayName, ProxyHostRule,
@@ -288,6 +290,8 @@ mod tests {
         assert_eq!(round_trip::<PoolSize>("off"), "off");
         assert_eq!(round_trip::<PoolSize>("32MiB"), "32MiB");
         assert_eq!(round_trip::<Headroom>("auto"), "auto");
+        assert_eq!(round_trip::<TrimService>("strict"), "strict");
+        assert_eq!(round_trip::<TrimService>("10:1"), "10:1");
     }
 
     #[test]
@@ -298,6 +302,9 @@ mod tests {
         assert!("4:".parse::<Mix>().unwrap_err().contains("\"4:1\""));
         assert!("0:0".parse::<Mix>().unwrap_err().contains("\"4:1\""));
         assert!("red+red".parse::<Marking>().unwrap_err().contains("\"red\" stands there twice"));
+        for wrong in ["0:1", "10", "10:2", "-1:1", "lax"] {
+            assert!(wrong.parse::<TrimService>().unwrap_err().contains("\"10:1\""), "{wrong}");
+        }
         assert!("redd".parse::<Marking>().unwrap_err().contains("did you mean \"red\""));
         assert!("rescaled".parse::<Profile>().unwrap_err().problem().contains("not in this release"));
     }

@@ -29,8 +29,13 @@ fn incast() -> Spec {
     let mut ports = ports((MSS + HEADER) * 2, &[Marker::Step(MSS)]);
     for config in &mut ports.0 {
         let headers = (MSS + HEADER) * 4;
-        config.overflow =
-            Overflow::Trim(Trim { header: HEADER, victim: Victim::Coin, headers, at_last_hop: false });
+        config.overflow = Overflow::Trim(Trim {
+            header: HEADER,
+            victim: Victim::Coin,
+            headers,
+            at_last_hop: false,
+            weight: None,
+        });
     }
     let size = Bytes::new(5 * 4096 + 1);
     let flows = [(0, 3), (1, 3), (2, 0)].map(|(src, dst)| flow(src, dst, size, Time::ZERO));

@@ -1,10 +1,11 @@
 //! Networks whose ports trim: nothing is lost in them, nobody waits for a time-out, and every engine agrees.
 
 use crate::common::*;
-use farspan_fabric::{Marker, Overflow, Trim, Victim};
+use farspan_fabric::{Marker, Overflow, PortConfig, Trim, Victim};
 use farspan_sim::{ByTier, Outcome, Spec};
 use farspan_units::{Bytes, Duration, Purpose, Random, Rate, Time};
 use proptest::prelude::*;
+use std::num::NonZeroU32;
 
 const BUFFER: Bytes = Bytes::new(60_000);
 
@@ -12,7 +13,8 @@ const BUFFER: Bytes = Bytes::new(60_000);
 fn trimming(victim: Victim, headers: Bytes) -> ByTier {
     let mut ports = ports(BUFFER, &[Marker::Step(Bytes::new(40_000))]);
     for config in &mut ports.0 {
-        config.overflow = Overflow::Trim(Trim { header: HEADER, victim, headers, at_last_hop: false });
+        config.overflow =
+            Overflow::Trim(Trim { header: HEADER, victim, headers, at_last_hop: false, weight: None });
     }
     ports
 }
@@ -134,17 +136,27 @@ fn busy(seed: u64, control_name: &str, balance: &str, ports: ByTier) -> Spec {
     spec
 }
 
+/// Gives headers a weight; zero: they go first.
+fn serve(port: &mut PortConfig, weight: u32) {
+    if let Overflow::Trim(trim) = &mut port.overflow {
+        trim.weight = NonZeroU32::new(weight);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn every_engine_trims_alike(
+        weight in 0_u32..3,
         seed in any::<u64>(),
         control_name in prop_oneof![Just("unocc"), Just("gemini"), Just("dctcp"), Just("fixed_window")],
         balance in prop_oneof![Just("ecmp"), Just("rps"), Just("unolb")],
         victim in prop_oneof![Just(Victim::Arriving), Just(Victim::Coin)],
         headers in prop_oneof![Just(Bytes::MAX), Just(Bytes::new(640)), Just(Bytes::ZERO)],
     ) {
-        check_books(&run(&busy(seed, control_name, balance, trimming(victim, headers))));
+        let mut ports = trimming(victim, headers);
+        ports.0.iter_mut().for_each(|port| serve(port, weight));
+        check_books(&run(&busy(seed, control_name, balance, ports)));
     }
 }

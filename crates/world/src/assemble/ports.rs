@@ -123,7 +123,7 @@ const HEADER_BUFFERS: u64 = 2;
 
 fn overflow(scenario: &Scenario, tier: Tier, buffer: Bytes) -> Result<Overflow, ValueError> {
     let transport = &scenario.transport;
-    let FullBuffer::Trims { victim, header_buffer } = scenario.scheme.ports.overflow else {
+    let FullBuffer::Trims { victim, header_buffer, service } = scenario.scheme.ports.overflow else {
         return Ok(Overflow::Drop);
     };
     if !transport.ack_priority {
@@ -144,6 +144,7 @@ fn overflow(scenario: &Scenario, tier: Tier, buffer: Bytes) -> Result<Overflow, 
         victim,
         headers,
         at_last_hop: tier == Tier::HostDown,
+        weight: service.weight(),
     }))
 }
 

@@ -435,6 +435,28 @@ fn ports_drop_unless_a_scenario_lets_them_trim() {
 }
 
 #[test]
+fn ports_that_trim_serve_headers_as_the_scheme_was_published() {
+    let service = |scheme: &str, set: &[&str]| {
+        let request = Request { scheme: Some(scheme.to_owned()), ..with("uno/incast-mixed", set) };
+        let resolved = request.resolve().unwrap();
+        let Overflow::Trim(trim) = World::build(&resolved).unwrap().spec.ports.of(Tier::Wan).overflow else {
+            panic!("a port that drops")
+        };
+        let weight = trim.weight.map_or("strict".to_owned(), |weight| format!("{weight}:1"));
+        assert!(resolved.to_toml().contains(&format!("trim_service = {weight:?}")), "{}", resolved.to_toml());
+        weight
+    };
+    let trims = "scheme.ports.overflow=trim";
+    assert_eq!(service("ndp", &[]), "10:1");
+    for scheme in ["smartt", "nscc", "smartt+reps", "dctcp-per-ack", "uno"] {
+        assert_eq!(service(scheme, &[trims]), "strict", "{scheme}");
+    }
+    assert_eq!(service("uno", &[trims, "scheme.profile=artifact"]), "20:1");
+    assert_eq!(service("uno", &[trims, "scheme.ports.trim_service=7:1"]), "7:1");
+    assert_eq!(service("ndp", &["scheme.ports.trim_service=strict"]), "strict");
+}
+
+#[test]
 fn ports_to_hosts_alone_say_that_they_cut_at_the_last_hop() {
     let resolved = with("uno/incast-mixed", &["scheme.ports.overflow=trim"]).resolve().unwrap();
     let ports = World::build(&resolved).unwrap().spec.ports;

@@ -16,6 +16,23 @@ impl Port {
         trims.is_none_or(|(trim, state)| state.admit(&trim, free_at, self.model.rate))
     }
 
+    /// A header has left a port that counts them.
+    #[cold]
+    pub(super) fn header_left(&mut self) {
+        let state = self.cold.as_deref_mut().and_then(|cold| cold.trimming.as_mut());
+        if let Some((trim, state)) = self.model.trim.zip(state) {
+            state.leave(&trim);
+        }
+    }
+
+    /// Whether data leaves before the control packets that wait: so many of these have left in a row while it waited.
+    pub(super) fn data_goes_first(&mut self, gate: Gate) -> bool {
+        let Some(weight) = self.model.trim.and_then(|trim| trim.weight) else { return false };
+        let state = self.cold.as_deref_mut().and_then(|cold| cold.trimming.as_mut());
+        let waits = !self.data.is_empty() && gate.lets_out(true);
+        waits && state.is_some_and(|state| state.yields(weight, self.sent_packets))
+    }
+
     /// When the link is free for a header: when the data packet in service has left.
     fn headers_leave_from(&self, now: Time) -> Time {
         if self.serving.is_none() || !self.serving.in_data { now } else { self.next_at }

@@ -25,6 +25,8 @@ pub struct PortModel {
     pub(super) held_up: u32,
     /// How the ports trim, if they do.
     pub(super) trim: Option<Trim>,
+    /// Whether headers are counted when they leave: they have a weight, so that how many wait does not follow from the time.
+    pub(super) counts_headers: bool,
     pub(super) fifo: bool,
     /// How long a full buffer takes to send.
     pub(super) full: Duration,
@@ -62,6 +64,7 @@ impl PortModel {
             Overflow::Trim(trim) => Some(trim),
         };
         assert!(trim.is_none() || config.control_priority, "trimmed packets travel in the priority queue");
+        let counts_headers = trim.is_some_and(|trim| trim.weight.is_some());
         let marks_at_enqueue = config.marking_point == MarkingPoint::Enqueue || config.markers.is_empty();
         let stamps = config.telemetry != TelemetryKind::None;
         let acts_at_departure = !marks_at_enqueue || stamps;
@@ -79,12 +82,13 @@ impl PortModel {
             acts_at_departure,
             telemetry: config.telemetry,
             control_priority: config.control_priority,
-            // What has been sent is part of a stamp: it is counted when it has left.
-            held_up: match config.control_priority && !stamps {
+            // What has been sent is part of a stamp: it is counted when it has left. By weight nothing goes first for sure.
+            held_up: match config.control_priority && !stamps && !counts_headers {
                 true => Packet::TRIMMED,
                 false => Packet::CONTROL,
             },
             trim,
+            counts_headers,
             fifo,
             full,
             unmarked,

@@ -5,6 +5,7 @@ use crate::packet::Packet;
 use crate::port_config::{Marker, MarkingPoint, Overflow, Phantom, PortConfig, Red, Trim, Victim};
 use alloc::vec;
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 use farspan_units::Rate;
 use farspan_units::{FlowId, HostId};
 use proptest::prelude::*;
@@ -345,7 +346,7 @@ const HEADER: Bytes = Bytes::new(64);
 
 /// A port that keeps three full packets, and headers without limit.
 fn trimming(victim: Victim) -> PortConfig {
-    let trim = Trim { header: HEADER, victim, headers: Bytes::MAX, at_last_hop: false };
+    let trim = Trim { header: HEADER, victim, headers: Bytes::MAX, at_last_hop: false, weight: None };
     PortConfig { overflow: Overflow::Trim(trim), ..PortConfig::drop_tail(Bytes::new(3 * 4160)) }
 }
 
@@ -501,8 +502,13 @@ fn what_takes_the_last_one_s_place_is_marked_as_what_is_queued() {
 
 #[test]
 fn headers_beyond_their_limit_are_dropped_whole_until_some_have_left() {
-    let trim =
-        Trim { header: HEADER, victim: Victim::Arriving, headers: Bytes::new(3 * 64), at_last_hop: false };
+    let trim = Trim {
+        header: HEADER,
+        victim: Victim::Arriving,
+        headers: Bytes::new(3 * 64),
+        at_last_hop: false,
+        weight: None,
+    };
     let config = PortConfig { overflow: Overflow::Trim(trim), ..trimming(Victim::Arriving) };
     let (mut packets, mut port) = (Packets::new(), port(&config));
     let taken = burst(&mut port, &mut packets, 8);
@@ -526,8 +532,13 @@ fn headers_beyond_their_limit_are_dropped_whole_until_some_have_left() {
 
 #[test]
 fn headers_that_were_cut_elsewhere_find_the_same_room() {
-    let trim =
-        Trim { header: HEADER, victim: Victim::Arriving, headers: Bytes::new(2 * 64), at_last_hop: false };
+    let trim = Trim {
+        header: HEADER,
+        victim: Victim::Arriving,
+        headers: Bytes::new(2 * 64),
+        at_last_hop: false,
+        weight: None,
+    };
     let config = PortConfig { overflow: Overflow::Trim(trim), ..trimming(Victim::Arriving) };
     let (mut packets, mut port) = (Packets::new(), port(&config));
     let taken = burst(&mut port, &mut packets, 4);
@@ -543,7 +554,13 @@ fn headers_that_were_cut_elsewhere_find_the_same_room() {
 
 #[test]
 fn acks_are_never_refused_whatever_headers_wait() {
-    let trim = Trim { header: HEADER, victim: Victim::Arriving, headers: Bytes::ZERO, at_last_hop: false };
+    let trim = Trim {
+        header: HEADER,
+        victim: Victim::Arriving,
+        headers: Bytes::ZERO,
+        at_last_hop: false,
+        weight: None,
+    };
     let config = PortConfig { overflow: Overflow::Trim(trim), ..trimming(Victim::Arriving) };
     let (mut packets, mut port) = (Packets::new(), port(&config));
     burst(&mut port, &mut packets, 4);
@@ -570,6 +587,84 @@ fn a_port_that_trims_needs_a_priority_queue() {
     port(&PortConfig { control_priority: false, ..trimming(Victim::Arriving) });
 }
 
+/// A port that trims, and serves headers by weight.
+fn weighted(weight: u32, headers: Bytes) -> PortConfig {
+    let weight = NonZeroU32::new(weight);
+    let trim = Trim { header: HEADER, victim: Victim::Arriving, headers, at_last_hop: false, weight };
+    PortConfig { overflow: Overflow::Trim(trim), ..trimming(Victim::Arriving) }
+}
+
+#[test]
+fn at_most_so_many_headers_leave_in_a_row_while_data_waits() {
+    let (mut packets, mut port) = (Packets::new(), port(&weighted(2, Bytes::MAX)));
+    burst(&mut port, &mut packets, 8);
+    // Three fit, of five the headers stay: two of them to one of data, and the rest when no data waits.
+    let trimmed: Vec<_> = leave(&mut port, &mut packets).iter().map(|packet| packet.1).collect();
+    assert_eq!(trimmed, [false, true, true, false, true, true, false, true]);
+}
+
+#[test]
+fn acks_count_in_the_row_of_headers() {
+    let (mut packets, mut port) = (Packets::new(), port(&weighted(2, Bytes::MAX)));
+    burst(&mut port, &mut packets, 3);
+    for _ in 0..3 {
+        let id = ack(&mut packets);
+        assert!(port.bypass(Time::ZERO, &packets[id], Time::MAX).is_none(), "none goes first for sure");
+        port.enqueue_control(Time::ZERO, id, &mut packets);
+    }
+    let left = drain(&mut port, &mut packets);
+    let control: Vec<_> = left.iter().map(|&(_, id)| packets[id].control()).collect();
+    assert_eq!(control, [false, true, true, false, true, false]);
+}
+
+#[test]
+fn headers_that_left_while_no_data_waited_do_not_count_in_the_row() {
+    let (mut packets, mut port) = (Packets::new(), port(&weighted(2, Bytes::MAX)));
+    // Two leave before data comes: the row begins with the first that data waits for.
+    for _ in 0..5 {
+        let id = ack(&mut packets);
+        port.enqueue_control(Time::ZERO, id, &mut packets);
+    }
+    (0..2).for_each(|_| packets_gone(&mut port, &mut packets));
+    let id = data(&mut packets, 4160);
+    port.enqueue(port.next_at() - Duration::from_ps(1), id, &mut packets, Gate::Open);
+    let left = drain(&mut port, &mut packets);
+    let control: Vec<_> = left.iter().map(|&(_, id)| packets[id].control()).collect();
+    assert_eq!(control, [true, true, true, false], "the third was in service when data came");
+}
+
+#[test]
+fn while_pauses_hold_data_headers_leave_whatever_their_weight() {
+    let (mut packets, mut port) = (Packets::new(), port(&weighted(1, Bytes::MAX)));
+    burst(&mut port, &mut packets, 6);
+    let mut left = vec![];
+    while port.next_at() != Time::MAX {
+        left.extend(port.advance(port.next_at(), &mut packets, Gate::Closed).left);
+    }
+    let trimmed: Vec<_> = left.iter().map(|&id| packets[id].trimmed()).collect();
+    assert_eq!(trimmed, [false, true, true, true]);
+}
+
+#[test]
+fn headers_with_a_weight_find_the_room_that_is_left_of_their_limit() {
+    let (mut packets, mut port) = (Packets::new(), port(&weighted(1, Bytes::new(3 * 64))));
+    let taken = burst(&mut port, &mut packets, 8);
+    let dropped: Vec<_> = taken.iter().map(|&(_, admission)| admission == Admission::Dropped).collect();
+    assert_eq!(dropped, [false, false, false, false, false, false, true, true]);
+    // One packet of data, a header and the next packet leave: one header has made room, though data went between.
+    for _ in 0..3 {
+        packets_gone(&mut port, &mut packets);
+    }
+    let now = port.next_at() - Duration::from_ps(1);
+    let more: Vec<_> = (0..4)
+        .map(|_| {
+            let id = data(&mut packets, 4160);
+            port.enqueue(now, id, &mut packets, Gate::Open)
+        })
+        .collect();
+    assert_eq!(more, [Admission::Queued, Admission::Queued, Admission::Queued, Admission::Dropped]);
+}
+
 proptest! {
     #[test]
     fn packets_and_bytes_are_conserved_where_packets_are_trimmed(
@@ -577,8 +672,10 @@ proptest! {
         buffer in 10_000_u64..60_000,
         headers in prop_oneof![Just(0_u64), 64_u64..1000, Just(1 << 40)],
         victim in prop_oneof![Just(Victim::Arriving), Just(Victim::Coin)],
+        weight in 0_u32..4,
     ) {
-        let trim = Trim { header: HEADER, victim, headers: Bytes::new(headers), at_last_hop: false };
+        let (headers, weight) = (Bytes::new(headers), NonZeroU32::new(weight));
+        let trim = Trim { header: HEADER, victim, headers, at_last_hop: false, weight };
         let config = PortConfig { overflow: Overflow::Trim(trim), ..PortConfig::drop_tail(Bytes::new(buffer)) };
         let (mut packets, mut port, mut now) = (Packets::new(), port(&config), Time::ZERO);
         let (mut offered, mut left, mut trimmed) = (Bytes::ZERO, 0_u64, 0_u64);

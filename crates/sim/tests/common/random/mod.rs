@@ -514,7 +514,7 @@ fn port(draw: &mut Draw, mtu: Bytes, header: Bytes) -> PortConfig {
     ];
     let control_priority = draw.one_in(2);
     let victim = draw.pick(&[Victim::Arriving, Victim::Coin]);
-    let trim = Trim { header, victim, headers: header * draw.below(12), at_last_hop: draw.apart().one_in(2) };
+    let trim = Trim { header, victim, headers: header * draw.below(12), at_last_hop: draw.apart().one_in(2), weight: None };
     let trims = control_priority && draw.one_in(2);
     PortConfig {
         phantom,

@@ -347,6 +347,10 @@ fn wrong_values_name_the_argument_that_set_them() {
             &["available: round_trip, send"],
         ),
         ("scheme.ports.trim_victim=last", "scheme.ports.trim_victim", &["available: arriving, coin"]),
+        ("scheme.ports.trim_service=lax", "scheme.ports.trim_service", &["\"strict\"", "\"10:1\""]),
+        ("scheme.ports.trim_service=10:1", "scheme.ports.trim_service", &["drop", "overflow = \"trim\""]),
+        ("scheme.ports.trim_victim=coin", "scheme.ports.trim_victim", &["drop", "overflow = \"trim\""]),
+        ("scheme.ports.header_buffer=1MiB", "scheme.ports.header_buffer", &["drop", "overflow = \"trim\""]),
         ("workload.balance=resp", "workload[0].balance", &["path selector", "did you mean"]),
         (
             "workload.balance={ slots = 3 }",
@@ -625,6 +629,7 @@ const KEYS: &[&str] = &[
     "scheme.ports.tiers",
     "scheme.ports.overflow",
     "scheme.ports.trim_victim",
+    "scheme.ports.trim_service",
     "scheme.ports.phantom.size",
     "workload",
     "workload.senders",
