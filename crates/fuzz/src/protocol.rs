@@ -58,6 +58,7 @@ pub(crate) fn route_of(input: &mut Input<'_>, codings: &[&'static str]) -> (Arc<
             backoff: input.byte().is_multiple_of(2),
             policy: RecoveryPolicy::by_name(pick(recovery::NAMES, input.byte())).expect("its name"),
         },
+        on_nack: None,
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),
     };

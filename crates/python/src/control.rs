@@ -1,8 +1,8 @@
 //! Congestion controls that are classes of Python: each event takes the interpreter's lock and calls a method.
 
 use farspan_transport::congestion::{
-    Ack, Congestion, CongestionConfig, Custom, Decision, Ecn, Factory, Loss, Nack, Needs, SignalBytes, Start,
-    Timeout, testing,
+    Ack, Congestion, CongestionConfig, Custom, Decision, Ecn, Factory, Loss, Nack, NackRule, Needs,
+    SignalBytes, Start, Timeout, testing,
 };
 use farspan_transport::{Class, Path};
 use farspan_units::{Bytes, Rate, TelemetryKind};
@@ -145,6 +145,7 @@ impl Factory for PyControl {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Only,
             signal_bytes: SignalBytes::NONE,
         }
     }

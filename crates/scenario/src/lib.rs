@@ -33,7 +33,7 @@ pub mod value;
 pub use catalog::builtin::{
     BUILT_IN, BUILT_IN_TOPOLOGIES, BuiltIn, BuiltInTopology, STARTER, TOPOLOGY_STARTER,
 };
-pub use catalog::control::{NamedControl, RegisterError, check_control_name, congestion, register};
+pub use catalog::control::{NamedControl, RegisterError, check_control_name, congestion, on_nack, register};
 pub use catalog::profile::DATA as PROFILES;
 pub use catalog::scheme::{SchemeEntry, SchemeError, available_schemes, built_in_schemes};
 pub use error::{Place, Problem, ScenarioError, ValueError};

@@ -22,6 +22,7 @@
 //!     balance: BalanceConfig::by_name("ecmp").expect("a built-in name"),
 //!     coding: CodingConfig::by_name("none").expect("a built-in name"),
 //!     recovery: RecoveryConfig { rto: Rto::Path, backoff: true, policy: RecoveryPolicy::PerPacketRto },
+//!     on_nack: None,
 //!     window_check: WindowCheck::Below,
 //!     profile: FlowProfile::default(),
 //! });

@@ -6,7 +6,7 @@
 use farspan_cli::NamedControl;
 use farspan_transport::ConfigError;
 use farspan_transport::congestion::{
-    Ack, Congestion, Decision, Ecn, Factory, Loss, Nack, Needs, SignalBytes, Start, Timeout,
+    Ack, Congestion, Decision, Ecn, Factory, Loss, Nack, NackRule, Needs, SignalBytes, Start, Timeout,
 };
 use farspan_units::{Bytes, TelemetryKind, Time};
 use schemars::JsonSchema;
@@ -58,6 +58,7 @@ impl Factory for Config {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Published,
             signal_bytes: SignalBytes::NONE,
         }
     }
@@ -109,6 +110,11 @@ impl Congestion for Flow {
 
     fn on_nack(&mut self, nack: &Nack) -> Decision {
         self.cut(nack.now, nack.sent_at)
+    }
+
+    fn lower(&mut self, most: Bytes) -> Decision {
+        self.cwnd = self.cwnd.min(most.as_f64()).max(self.mss);
+        self.decision()
     }
 
     fn on_loss(&mut self, loss: &Loss) -> Decision {

@@ -9,7 +9,7 @@ use crate::text::document::Document;
 use crate::text::reader::{component, read as read_table, read_value};
 use crate::text::schema::unknown_key;
 use crate::value::{Part, Recovery};
-use farspan_transport::congestion::{self, CongestionConfig, Custom, Factory};
+use farspan_transport::congestion::{self, CongestionConfig, Custom, Factory, OnNack};
 use farspan_transport::{ConfigError, Entry, WindowCheck, balance, coding};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -25,7 +25,7 @@ use toml::{Table, Value};
 ///
 /// ```
 /// use farspan_scenario::{NamedControl, Request, register};
-/// use farspan_transport::congestion::{Ack, Congestion, Decision, Ecn, Factory, Needs, SignalBytes, Start};
+/// use farspan_transport::congestion::{Ack, Congestion, Decision, Ecn, Factory, NackRule, Needs, SignalBytes, Start};
 /// use farspan_units::TelemetryKind;
 ///
 /// /// Windows of a constant size.
@@ -59,6 +59,7 @@ use toml::{Table, Value};
 ///             cnps: None,
 ///             telemetry: TelemetryKind::None,
 ///             arrival: false,
+///             nacks: NackRule::Only,
 ///             signal_bytes: SignalBytes::NONE,
 ///         }
 ///     }
@@ -249,7 +250,9 @@ impl Registered {
         let properties = object.entry("properties").or_insert_with(|| serde_json::json!({}));
         properties.as_object_mut().expect("properties are an object").insert("name".to_owned(), name);
         object.insert("required".to_owned(), serde_json::json!(["name"]));
-        schema
+        let mut table = schema.to_value();
+        with_on_nack(&mut table);
+        table.try_into().expect("it still is a schema")
     }
 }
 
@@ -258,10 +261,46 @@ impl Registered {
 /// # Errors
 /// If a parameter does not fit.
 pub fn congestion(path: &str, part: &Part) -> Result<CongestionConfig, ValueError> {
+    let (own, _) = apart(&part.0);
     match part.name().and_then(named) {
-        Some(control) => (control.custom)(path, &part.0).map(CongestionConfig::Custom),
-        None => component(path, &part.0),
+        Some(control) => (control.custom)(path, &own).map(CongestionConfig::Custom),
+        None => component(path, &own),
     }
+}
+
+/// The key of every control's table that says what a NACK does.
+pub(crate) const ON_NACK: &str = "on_nack";
+
+/// A control's own parameters, and what its table says of NACKs.
+pub(crate) fn apart(table: &Table) -> (Table, Option<Value>) {
+    let mut own = table.clone();
+    let on_nack = own.remove(ON_NACK);
+    (own, on_nack)
+}
+
+/// What a NACK does to the window of the control that a part of a resolved scenario describes.
+#[must_use]
+pub fn on_nack(part: &Part) -> Option<OnNack> {
+    part.0.get(ON_NACK).and_then(|value| read_value(value).ok())
+}
+
+/// The schema of [`ON_NACK`], which stands in the table of every control.
+pub(crate) fn with_on_nack(table: &mut serde_json::Value) {
+    let schema = serde_json::json!({
+        "type": "string",
+        "enum": ["published", "before", "in_flight", "none"],
+        "description": "What the NACK of a trimmed packet, or of one that a proxy has found lost, does to the window: \"published\" (what the \
+                        control's source says of such packets), \"before\" (at most what was in flight before this packet was taken out), \
+                        \"in_flight\" (one packet less than that) or \"none\". Default: published where the source says something, else before; \
+                        a control without a window lowers its rate.",
+    });
+    let alternatives = ["oneOf", "anyOf"].into_iter().find(|key| table.get(key).is_some());
+    if let Some(tables) = alternatives.and_then(|key| table.get_mut(key)?.as_array_mut()) {
+        return tables.iter_mut().for_each(with_on_nack);
+    }
+    let object = table.as_object_mut().expect("a control has a table");
+    let properties = object.entry("properties").or_insert_with(|| serde_json::json!({}));
+    properties.as_object_mut().expect("properties are an object").insert(ON_NACK.to_owned(), schema);
 }
 
 /// A control from its table at `path`, checked.

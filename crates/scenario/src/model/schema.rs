@@ -7,14 +7,30 @@ use farspan_transport::coding::{self, CodingConfig};
 use farspan_transport::congestion::{self, CongestionConfig};
 use farspan_transport::recovery;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use std::borrow::Cow;
 
 /// A component: one of `names`, or a table.
 fn part_schema(names: &[&str], table: &Schema) -> Schema {
     json_schema!({ "anyOf": [{ "type": "string", "enum": names }, table] })
 }
 
+/// The tables of the built-in controls, with the key that all controls have.
+struct Controls;
+
+impl JsonSchema for Controls {
+    fn schema_name() -> Cow<'static, str> {
+        CongestionConfig::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut tables = CongestionConfig::json_schema(generator).to_value();
+        control::with_on_nack(&mut tables);
+        tables.try_into().expect("it still is a schema")
+    }
+}
+
 pub(super) fn congestion_schema(generator: &mut SchemaGenerator) -> Schema {
-    let built_in = generator.subschema_for::<CongestionConfig>();
+    let built_in = generator.subschema_for::<Controls>();
     let registered = control::registered();
     if registered.is_empty() {
         return part_schema(congestion::NAMES, &built_in);

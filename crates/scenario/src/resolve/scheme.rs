@@ -11,7 +11,7 @@ use crate::model::{
 };
 use crate::names::UnknownName;
 use crate::table::overlay;
-use crate::text::reader::{component, read};
+use crate::text::reader::{component, read, read_value};
 use crate::text::schema::Keys;
 use crate::value::{
     Headroom, Marking, Overflow, Part, PfcLinks, PoolSize, PortTier, Profile, Recovery, RoutingRule,
@@ -21,7 +21,7 @@ use farspan_fabric::switch::shared::pause::LosslessLinks;
 use farspan_transport::ack::AckConfig;
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::CodingConfig;
-use farspan_transport::congestion::CongestionConfig;
+use farspan_transport::congestion::{CongestionConfig, OnNack};
 use farspan_transport::{ByName, ConfigError, WindowCheck, recovery};
 use farspan_units::Bytes;
 use serde::Serialize;
@@ -184,15 +184,34 @@ impl Context<'_> {
     }
 }
 
-/// A control from its table, every default spelled out.
+/// A control from its table, every default spelled out, and its answer to NACKs with it.
 fn congestion_of(path: &str, control: &str, table: &Table) -> Result<Part, ValueError> {
-    if let Some(registered) = control::named(control) {
-        check_keys(path, table)?;
-        return registered.spell_out(path, table);
-    }
-    let congestion: CongestionConfig = checked(path, table)?;
-    in_range(path, congestion.check())?;
-    Ok(to_part(&congestion))
+    check_keys(path, table)?;
+    let (own, written) = control::apart(table);
+    let (mut part, rule) = match control::named(control) {
+        Some(registered) => {
+            let part = registered.spell_out(path, &own)?;
+            let rule = control::congestion(path, &part)?.needs().nacks;
+            (part, rule)
+        }
+        None => {
+            let congestion: CongestionConfig = component(path, &own)?;
+            in_range(path, congestion.check())?;
+            (to_part(&congestion), congestion.needs().nacks)
+        }
+    };
+    let on_nack = format!("{path}.{}", control::ON_NACK);
+    let written = written.map(|value| read_value::<OnNack>(&value)).transpose();
+    let answer = written.map_err(|error| error.below(&on_nack))?.unwrap_or(rule.default_answer());
+    rule.allows(answer).map_err(|(problem, cure)| {
+        ValueError::rule(
+            on_nack,
+            format!("{answer:?} does not fit {control}: {problem}", answer = answer.name()),
+            cure,
+        )
+    })?;
+    part.0.insert(control::ON_NACK.to_owned(), Value::String(answer.name().to_owned()));
+    Ok(part)
 }
 
 /// Constants of a component, under `name`, with what the scenario says on top.

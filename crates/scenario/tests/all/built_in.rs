@@ -126,8 +126,7 @@ fn the_paper_profile_is_what_the_controls_take_by_default() {
     for name in ["unocc", "dctcp", "dctcp-per-ack", "mprdma", "bbr"] {
         let resolved = request("uno/websearch", name, "paper").resolve().unwrap();
         let part = resolved.scenario().scheme.intra.congestion.clone();
-        let written: farspan_transport::congestion::CongestionConfig =
-            toml::Value::Table(part.0).try_into().unwrap();
+        let written = farspan_scenario::congestion("scheme.intra.congestion", &part).unwrap();
         assert_eq!(written, farspan_transport::congestion::CongestionConfig::by_name(name).unwrap());
     }
 }

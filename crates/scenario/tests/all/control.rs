@@ -4,7 +4,9 @@ use farspan_scenario::catalog::catalog;
 use farspan_scenario::{
     NamedControl, RegisterError, Request, built_in_schemes, check_control_name, register, schema,
 };
-use farspan_transport::congestion::{Ack, Congestion, Decision, Ecn, Factory, Needs, SignalBytes, Start};
+use farspan_transport::congestion::{
+    Ack, Congestion, Decision, Ecn, Factory, NackRule, Needs, SignalBytes, Start,
+};
 use farspan_transport::{CnpConfig, ConfigError};
 use farspan_units::{Bytes, Duration, TelemetryKind};
 use schemars::JsonSchema;
@@ -52,6 +54,7 @@ impl Factory for Constant {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Only,
             signal_bytes: SignalBytes::NONE,
         }
     }

@@ -31,6 +31,7 @@ pub fn scheme(congestion: CongestionConfig, balance: &str) -> Arc<Scheme> {
         balance: BalanceConfig::by_name(balance).expect("a built-in name"),
         recovery: RecoveryConfig { rto: Rto::Path, backoff: true, policy: RecoveryPolicy::PerPacketRto },
         coding: CodingConfig::by_name("none").expect("a built-in name"),
+        on_nack: None,
         window_check: WindowCheck::Below,
     })
 }

@@ -23,6 +23,7 @@
 //! | a rate without a window (TIMELY, DCQCN) | `cwnd = Bytes::MAX` with a `pacing_rate`, [`Congestion::on_timer`] |
 //! | notifications of marks (DCQCN) | [`Congestion::on_cnp`] |
 //! | a window that may close | [`Congestion::floor`] |
+//! | a window that falls to what is in flight | [`Congestion::lower`], by [`OnNack`] |
 //! | credit from the receiver (NDP, EQDS) | [`Decision::allowance`], [`Congestion::on_pull`] |
 //!
 //! A new kind of signal is one more event of [`Congestion`] (or a field of an event) whose default leaves the decision
@@ -39,8 +40,8 @@ mod parts;
 pub mod testing;
 
 pub use contract::{
-    Ack, Cnp, Congestion, Custom, Decision, Ecn, Factory, Floor, Loss, Nack, Needs, Pull, SendRecord, Sent,
-    SignalBytes, Start, Timeout,
+    Ack, Cnp, Congestion, Custom, Decision, Ecn, Factory, Floor, Loss, Nack, NackRule, Needs, OnNack, Pull,
+    SendRecord, Sent, SignalBytes, Start, Timeout,
 };
 pub use controls::*;
 pub use parts::pace::Pacing;

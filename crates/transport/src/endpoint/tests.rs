@@ -5,8 +5,8 @@ use crate::balance::BalanceConfig;
 use crate::coding::Payload;
 use crate::coding::{self, CodingConfig};
 use crate::congestion::{
-    Ack, Cnp, Congestion, CongestionConfig, Custom, Decision, Ecn, Factory, Needs, SignalBytes, Start,
-    testing,
+    Ack, Cnp, Congestion, CongestionConfig, Custom, Decision, Ecn, Factory, NackRule, Needs, SignalBytes,
+    Start, testing,
 };
 use crate::notifier::CnpConfig;
 use crate::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
@@ -36,6 +36,7 @@ fn message_over(path: Path, flow: u32, packets: u64, rto: Rto) -> Message {
         balance: BalanceConfig::by_name("ecmp").unwrap(),
         recovery: RecoveryConfig { rto, backoff: true, policy: RecoveryPolicy::PerPacketRto },
         coding: CodingConfig::by_name("none").unwrap(),
+        on_nack: None,
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),
     };
@@ -432,6 +433,7 @@ impl Factory for Halving {
             cnps: Some(CnpConfig { interval: Duration::from_us(50) }),
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Only,
             signal_bytes: SignalBytes::NONE,
         }
     }

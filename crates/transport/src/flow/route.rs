@@ -3,7 +3,7 @@
 use crate::ack::AckPolicy;
 use crate::balance::BalanceConfig;
 use crate::coding::{CodingConfig, Layout, Shape};
-use crate::congestion::{CongestionParams, Needs};
+use crate::congestion::{CongestionParams, Needs, OnNack};
 use crate::flow::profile::FlowProfile;
 use crate::recovery::RecoveryConfig;
 use crate::{Path, Scheme, WindowCheck};
@@ -19,6 +19,7 @@ pub struct Route {
     pub(crate) congestion: CongestionParams,
     /// All that the control needs.
     pub(crate) needs: Needs,
+    pub(crate) on_nack: OnNack,
     pub(crate) balance: BalanceConfig,
     pub(crate) recovery: RecoveryConfig,
     pub(crate) window_check: WindowCheck,
@@ -42,15 +43,16 @@ impl Route {
     /// Computes the route of `scheme` over `path`.
     #[must_use]
     pub fn new(path: Path, scheme: &Scheme) -> Self {
-        let Scheme { congestion, balance, recovery, window_check, coding, profile } = scheme;
-        let shape = coding.shape();
+        let Scheme { congestion, on_nack, balance, recovery, window_check, coding, profile } = scheme;
+        let (shape, needs) = (coding.shape(), congestion.needs());
         let timer = match coding {
             CodingConfig::None(_) => None,
             CodingConfig::Mds(mds) => mds.timer,
         };
         Self {
             congestion: congestion.params(&path),
-            needs: congestion.needs(),
+            on_nack: on_nack.unwrap_or(needs.nacks.default_answer()),
+            needs,
             balance: balance.clone(),
             recovery: *recovery,
             window_check: *window_check,

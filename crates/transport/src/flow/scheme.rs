@@ -3,7 +3,7 @@
 use crate::ack::AckConfig;
 use crate::balance::{BalanceConfig, ecmp};
 use crate::coding::{CodingConfig, none};
-use crate::congestion::{CongestionConfig, bbr};
+use crate::congestion::{CongestionConfig, OnNack, bbr};
 use crate::flow::profile::FlowProfile;
 use crate::recovery::RecoveryConfig;
 
@@ -23,6 +23,8 @@ pub enum WindowCheck {
 pub struct Scheme {
     /// The congestion control.
     pub congestion: CongestionConfig,
+    /// What a NACK of a trimmed packet does to the control's window; `None`: as [the control's needs](crate::congestion::Needs::nacks) say.
+    pub on_nack: Option<OnNack>,
     /// The path selector.
     pub balance: BalanceConfig,
     /// Loss detection and time-outs.
@@ -42,6 +44,7 @@ impl Scheme {
     pub fn new(congestion: CongestionConfig) -> Self {
         let profile = FlowProfile::new(AckConfig::default(), &congestion);
         Self {
+            on_nack: None,
             congestion,
             balance: BalanceConfig::Ecmp(ecmp::EcmpConfig::default()),
             recovery: RecoveryConfig::default(),

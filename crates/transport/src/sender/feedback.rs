@@ -173,8 +173,12 @@ impl Sender {
         let Some(trimmed) = self.sent.take_one(now, seq, echo.sent_at) else { return };
         let bytes = self.take_nacked(now, trimmed, at_last_hop);
         let (sent_at, in_flight) = (trimmed.sent_at, self.in_flight);
-        let decision =
-            self.control.on_nack(&congestion::Nack { now, bytes, sent_at, in_flight, trimmed: true });
+        self.answer_nack(&congestion::Nack { now, bytes, sent_at, in_flight, trimmed: true });
+    }
+
+    /// The network took packets, says a NACK.
+    pub(super) fn answer_nack(&mut self, nack: &congestion::Nack) {
+        let decision = self.route.on_nack.answer(&mut self.control, nack);
         self.decide(decision);
     }
 

@@ -5,7 +5,7 @@ use super::Sender;
 use super::cold::ColdState;
 use super::feedback::WireAck;
 use super::packet::{DataPacket, More, Take};
-use crate::congestion::{self, Congestion};
+use crate::congestion;
 use crate::flow::message::Message;
 use crate::path::Path;
 use crate::proxy::{Numbers, Via};
@@ -237,9 +237,7 @@ impl Sender {
         self.sent.counters_mut().nacks += 1;
         if !bytes.is_zero() {
             let in_flight = self.in_flight;
-            let nack = congestion::Nack { now, bytes, sent_at, in_flight, trimmed: false };
-            let decision = self.control.on_nack(&nack);
-            self.decide(decision);
+            self.answer_nack(&congestion::Nack { now, bytes, sent_at, in_flight, trimmed: false });
         }
     }
 

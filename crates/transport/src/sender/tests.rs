@@ -7,7 +7,7 @@ use super::*;
 use crate::ack::AckConfig;
 use crate::balance::{BalanceConfig, PathSample};
 use crate::coding::{CodingConfig, Payload, blocks};
-use crate::congestion::{Ack, CongestionConfig, Loss, Nack, Sent, Timeout, testing};
+use crate::congestion::{Ack, CongestionConfig, Loss, Nack, OnNack, Sent, Timeout, testing};
 use crate::recovery::PacketState;
 use crate::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use crate::wire::{Echo, Fate, Feedback, Header};
@@ -122,6 +122,7 @@ struct Setup {
     cwnd: Bytes,
     pacing_rate: Option<Rate>,
     next_timer: Option<Time>,
+    on_nack: Option<OnNack>,
     window_check: WindowCheck,
     policy: RecoveryPolicy,
     rto: Rto,
@@ -138,6 +139,7 @@ impl Default for Setup {
             cwnd: mss(4),
             pacing_rate: None,
             next_timer: None,
+            on_nack: None,
             window_check: WindowCheck::Below,
             policy: RecoveryPolicy::PerPacketRto,
             rto: Rto::Fixed(RTO),
@@ -167,6 +169,7 @@ impl Bench {
             coding: setup.coding.map_or(CodingConfig::by_name("none").unwrap(), |(data, parity)| {
                 CodingConfig::Mds(blocks::MdsConfig { data, parity, ..blocks::MdsConfig::default() })
             }),
+            on_nack: setup.on_nack,
             window_check: setup.window_check,
             profile: FlowProfile { acks: AckConfig::by_name(setup.acks).unwrap(), ..FlowProfile::default() },
         };

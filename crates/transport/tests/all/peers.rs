@@ -54,6 +54,7 @@ fn route(flow: u32, is_proxied: bool) -> Arc<Route> {
             backoff: false,
             policy: RecoveryPolicy::PerPacketRto,
         },
+        on_nack: None,
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),
     };

@@ -61,6 +61,7 @@ fn scheme(control: &str) -> Scheme {
             backoff: false,
             policy: RecoveryPolicy::PerPacketRto,
         },
+        on_nack: None,
         window_check: WindowCheck::Below,
     }
 }

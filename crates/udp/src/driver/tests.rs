@@ -214,6 +214,7 @@ fn route() -> Arc<Route> {
             backoff: false,
             policy: RecoveryPolicy::PerPacketRto,
         },
+        on_nack: None,
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),
     };

@@ -16,7 +16,7 @@ use farspan_fabric::{Network, Routes};
 use farspan_scenario::limits::LARGEST_PACKET;
 use farspan_scenario::model::{Scenario, SchemeClass};
 use farspan_scenario::value::{FirstWindow, Jitter, Part, Recovery, RoutingRule, RtoRule, TriggerDelay};
-use farspan_scenario::{Resolved, ScenarioError, ValueError, component, congestion};
+use farspan_scenario::{Resolved, ScenarioError, ValueError, component, congestion, on_nack};
 use farspan_sim::{EngineKind, Flow, InitialWindow, OwnBalance, Rule, Spec, Stop, Trace, Trigger};
 use farspan_transport::coding::Layout;
 use farspan_transport::congestion::{self, CongestionConfig};
@@ -189,7 +189,7 @@ impl World {
         *replaced = Some(control.clone());
         let (scheme, congestion) = (Arc::make_mut(scheme), CongestionConfig::Custom(control));
         scheme.profile = FlowProfile::new(scheme.profile.acks.clone(), &congestion);
-        scheme.congestion = congestion;
+        (scheme.congestion, scheme.on_nack) = (congestion, None);
     }
 
     /// The scheme's name in results: `named`, or for classes whose control was replaced, that control's.
@@ -349,6 +349,7 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
     Ok(Scheme {
         profile: FlowProfile::new(component("transport.ack", &scenario.transport.ack.0)?, &congestion),
         congestion,
+        on_nack: on_nack(&class.congestion),
         balance: component(&format!("{path}.balance"), &class.balance.0)?,
         recovery: recovery(&format!("{path}.recovery"), scenario, &class.recovery)?,
         coding: component(&format!("{path}.coding"), &class.coding.0)?,

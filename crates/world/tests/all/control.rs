@@ -1,7 +1,9 @@
 //! Runs of a control of another crate, which scenarios know by name.
 
 use farspan_scenario::{NamedControl, Request, register};
-use farspan_transport::congestion::{Ack, Congestion, Decision, Ecn, Factory, Needs, SignalBytes, Start};
+use farspan_transport::congestion::{
+    Ack, Congestion, Decision, Ecn, Factory, NackRule, Needs, SignalBytes, Start,
+};
 use farspan_units::{Bytes, TelemetryKind};
 use farspan_world::{EngineKind, Results, World, run};
 use schemars::JsonSchema;
@@ -34,6 +36,7 @@ impl Factory for Constant {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Only,
             signal_bytes: SignalBytes::NONE,
         }
     }

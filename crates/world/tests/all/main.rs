@@ -12,6 +12,7 @@ mod collectives;
 mod control;
 mod equality;
 mod incasts;
+mod nacks;
 mod ndp;
 mod oscar;
 mod oscar_burst;

@@ -44,6 +44,7 @@ pub const FEATURES: &[&str] = &[
     "payload of what arrived cut off",
     "payload cut off by a coin",
     "headers refused",
+    "headers served by weight",
     "marked where departures are known on arrival",
     "coded flows that ended",
     "a last block with less data",
@@ -109,6 +110,8 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         Overflow::Trim(trim) => Some(trim.victim),
         _ => None,
     };
+    let has_weight =
+        |port: &PortConfig| matches!(port.overflow, Overflow::Trim(trim) if trim.weight.is_some());
     let trimming = crossed.clone().filter(|(_, port)| port.trimmed_packets > 0);
     let trimmed_by = |victim| trimming.clone().any(|(link, _)| trim(config(link)) == Some(victim));
     let fifo = |port: &PortConfig| !port.control_priority && port.marking_point == MarkingPoint::Enqueue;
@@ -176,6 +179,7 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         trimmed_by(Victim::Arriving),
         trimmed_by(Victim::Coin),
         headers_refused,
+        trimming.clone().any(|(link, _)| has_weight(config(link))),
         spec.port_jitter.is_zero() && configs.clone().any(fifo),
         coded().any(|flow| flow.finish.is_some()),
         coded().any(|flow| {

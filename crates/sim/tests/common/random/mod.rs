@@ -32,7 +32,7 @@ use farspan_transport::ack::{self, AckConfig};
 use farspan_transport::balance::{self, BalanceConfig};
 use farspan_transport::coding::CodingConfig;
 use farspan_transport::coding::blocks::{self, Resend};
-use farspan_transport::congestion::{self, CongestionConfig, Pacing};
+use farspan_transport::congestion::{self, CongestionConfig, OnNack, Pacing};
 use farspan_transport::proxy::detector::PerFlowConfig;
 use farspan_transport::proxy::{Delay, LossDetection, ProxyKind};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
@@ -40,6 +40,7 @@ use farspan_transport::{CnpConfig, FlowProfile, Scheme, WindowCheck};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, TelemetryKind, Time};
 use farspan_workload::{Algorithm, Collective, Operation, Sites};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// The world of a seed.
@@ -437,6 +438,9 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
     if own.one_in(4) {
         congestion = later_control(&mut own, later_controls);
     }
+    let answers = [OnNack::Published, OnNack::Before, OnNack::InFlight, OnNack::None];
+    let on_nack = own.one_in(4).then(|| own.pick(&answers));
+    let on_nack = on_nack.filter(|answer| congestion.needs().nacks.allows(*answer).is_ok());
     let rto = match draw.below(3) {
         0 => Rto::Path,
         1 => Rto::Rfc6298 {
@@ -456,6 +460,7 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
             policy: draw.pick(&[RecoveryPolicy::PerPacketRto, RecoveryPolicy::Rack]),
         },
         coding: coding(draw, base),
+        on_nack,
         window_check: draw.pick(&[WindowCheck::Below, WindowCheck::Fits]),
     }
 }
@@ -514,7 +519,7 @@ fn port(draw: &mut Draw, mtu: Bytes, header: Bytes) -> PortConfig {
     ];
     let control_priority = draw.one_in(2);
     let victim = draw.pick(&[Victim::Arriving, Victim::Coin]);
-    let trim = Trim { header, victim, headers: header * draw.below(12), at_last_hop: draw.apart().one_in(2), weight: None };
+    let trim = trim(draw, header, victim);
     let trims = control_priority && draw.one_in(2);
     PortConfig {
         phantom,
@@ -525,6 +530,14 @@ fn port(draw: &mut Draw, mtu: Bytes, header: Bytes) -> PortConfig {
         telemetry: TelemetryKind::None,
         ..PortConfig::drop_tail(buffer)
     }
+}
+
+fn trim(draw: &mut Draw, header: Bytes, victim: Victim) -> Trim {
+    let headers = header * draw.below(12);
+    let mut own = draw.apart();
+    let at_last_hop = own.one_in(2);
+    let weight = own.one_in(3).then(|| own.pick(&[1, 2, 10])).and_then(NonZeroU32::new);
+    Trim { header, victim, headers, at_last_hop, weight }
 }
 
 fn jitter(draw: &mut Draw, base: Base) -> Duration {

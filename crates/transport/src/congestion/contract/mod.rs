@@ -2,10 +2,12 @@
 
 mod custom;
 mod events;
+mod nacks;
 mod needs;
 
 pub use custom::{Custom, Factory};
 pub use events::{Ack, Cnp, Loss, Nack, Pull, SendRecord, Sent, Start, Timeout};
+pub use nacks::{NackRule, OnNack};
 pub use needs::{Ecn, Needs, SignalBytes};
 
 use farspan_units::{Bytes, Rate, Time};
@@ -99,8 +101,16 @@ pub trait Congestion {
     /// An ACK arrived.
     fn on_ack(&mut self, ack: &Ack) -> Decision;
 
-    /// A NACK arrived: a sign of congestion if a port trimmed the packet, and never a reason to send more.
+    /// A NACK arrived: a sign of congestion if a port trimmed the packet, and never a reason to send more. Of trimmed packets it is called
+    /// where the flow's [`OnNack`] is `Published`.
     fn on_nack(&mut self, _nack: &Nack) -> Decision {
+        self.decision()
+    }
+
+    /// The window is at most this from here on, or its [floor](Self::floor) if that is more; what the control does next starts from
+    /// there. The window of a control that only has a rate is what the rate sends in a base round trip. [`Needs::nacks`] says which
+    /// controls have neither.
+    fn lower(&mut self, _most: Bytes) -> Decision {
         self.decision()
     }
 

@@ -1,5 +1,6 @@
 //! The needs of controls, beside the events that every flow has.
 
+use super::NackRule;
 use crate::notifier::CnpConfig;
 use crate::pulls::PullConfig;
 use farspan_units::{Bytes, TelemetryKind};
@@ -27,6 +28,8 @@ pub struct Needs {
     pub telemetry: TelemetryKind,
     /// Whether the receiver says when packets arrived: [`Ack::received_at`](super::Ack::received_at).
     pub arrival: bool,
+    /// What its source says of trimmed and lost packets, and whether it has a window to [lower](super::Congestion::lower).
+    pub nacks: NackRule,
     /// Bytes that its signals take on the wire, beside the header of every packet.
     pub signal_bytes: SignalBytes,
 }

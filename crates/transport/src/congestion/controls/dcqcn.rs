@@ -5,7 +5,9 @@
 //!
 //! Left out: any reaction to losses, for the paper's network has none.
 
-use crate::congestion::contract::{Ack, Cnp, Congestion, Decision, Ecn, Needs, Sent, SignalBytes, Start};
+use crate::congestion::contract::{
+    Ack, Cnp, Congestion, Decision, Ecn, NackRule, Needs, Sent, SignalBytes, Start,
+};
 use crate::notifier::CnpConfig;
 use crate::path::Path;
 use crate::registry::ConfigError;
@@ -101,6 +103,7 @@ impl DcqcnConfig {
             cnps: Some(CnpConfig { interval: self.cnp_interval }),
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Unsaid,
             signal_bytes: SignalBytes::NONE,
         }
     }
@@ -238,6 +241,12 @@ impl Congestion for Dcqcn {
     }
 
     fn on_ack(&mut self, _ack: &Ack<'_>) -> Decision {
+        self.decision()
+    }
+
+    fn lower(&mut self, most: Bytes) -> Decision {
+        let rate = most.max(self.params.mss).as_f64() / self.params.bdp;
+        (self.rate, self.target) = (self.rate.min(rate), self.target.min(rate));
         self.decision()
     }
 

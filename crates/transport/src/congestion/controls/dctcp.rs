@@ -5,7 +5,7 @@
 //! average depends on the first window (see [`DctcpConfig::alpha_start`]); in a scenario that starts with a whole
 //! bandwidth-delay product the RFC's value would halve every flow at its first mark.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
 use crate::congestion::parts::signals::{DataWindow, Marks};
 use crate::congestion::parts::window::{Bounds, Window, tcp_losses};
@@ -60,6 +60,7 @@ impl DctcpConfig {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Published,
             signal_bytes: SignalBytes::NONE,
         }
     }

@@ -8,7 +8,7 @@
 //! pacing and RFC 7661's check that the window is used, of which the paper says nothing.
 
 use crate::congestion::contract::{
-    Ack, Congestion, Decision, Ecn, Loss, Nack, Needs, SignalBytes, Start, Timeout,
+    Ack, Congestion, Decision, Ecn, Loss, Nack, NackRule, Needs, SignalBytes, Start, Timeout,
 };
 use crate::congestion::parts::window::{Bounds, to_f64};
 use crate::path::Path;
@@ -71,6 +71,7 @@ impl DctcpPerAckConfig {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Published,
             signal_bytes: SignalBytes::NONE,
         }
     }
@@ -145,6 +146,11 @@ impl Congestion for DctcpPerAck {
             // htsim's DCTCP: cwnd = cwnd + MSS x acked / cwnd.
             self.cwnd += self.params.increase * acked / self.cwnd;
         }
+        self.decision()
+    }
+
+    fn lower(&mut self, most: Bytes) -> Decision {
+        self.cwnd = self.params.bounds.clamp(self.cwnd.min(to_f64(most)));
         self.decision()
     }
 

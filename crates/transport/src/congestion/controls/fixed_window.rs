@@ -3,7 +3,7 @@
 //! It ignores marks, losses and NACKs. For calibration: a lone flow whose window is its bandwidth-delay product runs at
 //! line rate over an empty network.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use farspan_units::{Bytes, Rate, TelemetryKind};
@@ -46,6 +46,7 @@ impl FixedWindowConfig {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Only,
             signal_bytes: SignalBytes::NONE,
         }
     }

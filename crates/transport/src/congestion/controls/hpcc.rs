@@ -7,7 +7,7 @@
 //! Left out: the identifier of the path in the header, by which a sender would notice another path of the same length; any
 //! reaction to losses, for the paper's network has none.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::signals::DataWindow;
 use crate::congestion::parts::telemetry::{PortStep, Stamps};
 use crate::path::Path;
@@ -93,6 +93,7 @@ impl HpccConfig {
             cnps: None,
             telemetry: TelemetryKind::Int,
             arrival: false,
+            nacks: NackRule::Unsaid,
             signal_bytes: SignalBytes { data: self.header, ack: self.header },
         }
     }
@@ -228,6 +229,12 @@ impl Congestion for Hpcc {
         } else if self.round.began() == Time::ZERO {
             self.round.begin(ack.now);
         }
+        self.decision()
+    }
+
+    fn lower(&mut self, most: Bytes) -> Decision {
+        let most = most.max(self.params.mss).as_f64();
+        (self.window, self.reference) = (self.window.min(most), self.reference.min(most));
         self.decision()
     }
 }

@@ -177,6 +177,13 @@ macro_rules! controls {
                 }
             }
 
+            fn lower(&mut self, most: Bytes) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.lower(most),)*
+                    Self::Custom(control) => control.lower(most),
+                }
+            }
+
             fn on_pull(&mut self, pull: &Pull) -> Decision {
                 match self {
                     $(Self::$variant(control) => control.on_pull(pull),)*

@@ -7,7 +7,9 @@
 //! control, and its recovery (Uno's evaluation runs the loop over time-outs for each packet, which do not move the
 //! window).
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Nack, Needs, SignalBytes, Start};
+use crate::congestion::contract::{
+    Ack, Congestion, Decision, Ecn, Nack, NackRule, Needs, SignalBytes, Start,
+};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
 use crate::congestion::parts::window::{Bounds, Cap};
 use crate::path::Path;
@@ -62,6 +64,7 @@ impl MprdmaConfig {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Published,
             signal_bytes: SignalBytes::NONE,
         }
     }
@@ -133,6 +136,11 @@ impl Congestion for Mprdma {
             let step = self.params.bounds.mss * ack.bytes_acked.as_f64() / self.cwnd;
             self.cwnd = self.params.bounds.clamp(self.cwnd + step);
         }
+        self.decision()
+    }
+
+    fn lower(&mut self, most: Bytes) -> Decision {
+        self.cwnd = self.params.bounds.clamp(self.cwnd.min(most.as_f64()));
         self.decision()
     }
 

@@ -6,7 +6,8 @@
 //! opens no window. A packet that is lost whole earns no pull: its time-out gives its credit back.
 
 use crate::congestion::contract::{
-    Ack, Congestion, Decision, Ecn, Floor, Loss, Nack, Needs, Pull, Sent, SignalBytes, Start, Timeout,
+    Ack, Congestion, Decision, Ecn, Floor, Loss, Nack, NackRule, Needs, Pull, Sent, SignalBytes, Start,
+    Timeout,
 };
 use crate::path::Path;
 use crate::pulls::PullConfig;
@@ -54,6 +55,7 @@ impl NdpConfig {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Only,
             signal_bytes: SignalBytes::NONE,
         }
     }

@@ -5,7 +5,7 @@
 //! or each round trip. Left out: the receiver's credit, and RTS packets.
 
 use crate::congestion::contract::{
-    Ack, Congestion, Decision, Ecn, Loss, Nack, Needs, SignalBytes, Start, Timeout,
+    Ack, Congestion, Decision, Ecn, Loss, Nack, NackRule, Needs, SignalBytes, Start, Timeout,
 };
 use crate::congestion::parts::window::to_f64;
 use crate::path::Path;
@@ -111,6 +111,7 @@ impl NsccConfig {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Published,
             signal_bytes: SignalBytes::NONE,
         }
     }
@@ -374,6 +375,11 @@ impl Congestion for Nscc {
             self.react(ack, delay);
             self.step(ack);
         }
+        self.decision()
+    }
+
+    fn lower(&mut self, most: Bytes) -> Decision {
+        self.set(self.cwnd.min(to_f64(most)));
         self.decision()
     }
 

@@ -6,7 +6,7 @@
 //!
 //! Left out: what the paper keeps of Swift, its reaction to losses and the delay at the hosts.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
@@ -96,6 +96,7 @@ impl PoseidonConfig {
             cnps: None,
             telemetry: TelemetryKind::Mpd,
             arrival: false,
+            nacks: NackRule::Unsaid,
             signal_bytes: SignalBytes { data: self.header, ack: self.header },
         }
     }
@@ -214,6 +215,11 @@ impl Congestion for Poseidon {
         if let Some(delay) = self.params.largest_delay(ack.hops()) {
             self.update(ack, delay);
         }
+        self.decision()
+    }
+
+    fn lower(&mut self, most: Bytes) -> Decision {
+        self.window = self.window.min(most.max(self.params.mss).as_f64());
         self.decision()
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! Left out: any reaction to losses, of which the algorithm says nothing.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::power::{PowerParams, PowerWindow};
 use crate::congestion::parts::telemetry::{PortStep, Stamps};
 use crate::path::Path;
@@ -83,6 +83,7 @@ impl PowertcpConfig {
             cnps: None,
             telemetry: TelemetryKind::Int,
             arrival: false,
+            nacks: NackRule::Unsaid,
             signal_bytes: SignalBytes { data: self.header, ack: self.header },
         }
     }
@@ -170,6 +171,11 @@ impl Congestion for Powertcp {
         } else if self.window.round.began() == Time::ZERO {
             self.window.round.begin(ack.now);
         }
+        self.decision()
+    }
+
+    fn lower(&mut self, most: Bytes) -> Decision {
+        self.window.lower(&self.params.power, most);
         self.decision()
     }
 }

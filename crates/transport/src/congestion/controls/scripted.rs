@@ -3,7 +3,9 @@
 //! The oracle of OSCAR (NSDI 2026, figure 3): window and rate move to their targets when the script says so, so that delay,
 //! its gradient and the queue show what signals are worth, without a control that follows them.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, Sent, SignalBytes, Start};
+use crate::congestion::contract::{
+    Ack, Congestion, Decision, Ecn, NackRule, Needs, Sent, SignalBytes, Start,
+};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::format;
@@ -60,6 +62,7 @@ impl ScriptedConfig {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Only,
             signal_bytes: SignalBytes::NONE,
         }
     }

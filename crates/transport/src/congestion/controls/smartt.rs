@@ -6,7 +6,7 @@
 //! the later REPS paper has it. Left out: its ablations (decrease by marks alone, by round trips alone).
 
 use crate::congestion::contract::{
-    Ack, Congestion, Decision, Ecn, Loss, Nack, Needs, SignalBytes, Start, Timeout,
+    Ack, Congestion, Decision, Ecn, Loss, Nack, NackRule, Needs, SignalBytes, Start, Timeout,
 };
 use crate::congestion::parts::window::to_f64;
 use crate::path::Path;
@@ -103,6 +103,7 @@ impl SmarttConfig {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Published,
             signal_bytes: SignalBytes::NONE,
         }
     }
@@ -317,6 +318,11 @@ impl Congestion for Smartt {
             self.react(ack);
         }
         self.ignored = self.ignored.saturating_sub(ack.bytes_acked);
+        self.decision()
+    }
+
+    fn lower(&mut self, most: Bytes) -> Decision {
+        self.cwnd = self.cwnd.min(to_f64(most)).max(self.params.mss);
         self.decision()
     }
 

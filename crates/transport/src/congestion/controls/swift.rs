@@ -7,7 +7,7 @@
 //! Left out: the window of the end hosts, whose delays are not part of round trips here.
 
 use crate::congestion::contract::{
-    Ack, Congestion, Decision, Ecn, Loss, Nack, Needs, SignalBytes, Start, Timeout,
+    Ack, Congestion, Decision, Ecn, Loss, Nack, NackRule, Needs, SignalBytes, Start, Timeout,
 };
 use crate::congestion::parts::signals::DataWindow;
 use crate::congestion::parts::window::to_f64;
@@ -127,6 +127,7 @@ impl SwiftConfig {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Published,
             signal_bytes: SignalBytes::NONE,
         }
     }
@@ -282,6 +283,11 @@ impl Congestion for Swift {
             let left = 1.0 - params.beta * (delay - target) / delay;
             self.decrease(ack.now, left.max(params.least_left));
         }
+        self.decision()
+    }
+
+    fn lower(&mut self, most: Bytes) -> Decision {
+        self.cwnd = self.cwnd.min(to_f64(most.max(self.params.mss)));
         self.decision()
     }
 

@@ -4,12 +4,12 @@
 //!
 //! Left out: any reaction to losses, of which the algorithm says nothing.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::power::{PowerParams, PowerWindow};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{Duration, TelemetryKind, Time};
+use farspan_units::{Bytes, Duration, TelemetryKind, Time};
 
 /// Parameters of theta-PowerTCP.
 #[derive(Clone, PartialEq, Debug)]
@@ -59,6 +59,7 @@ impl ThetaPowertcpConfig {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Unsaid,
             signal_bytes: SignalBytes::NONE,
         }
     }
@@ -129,6 +130,11 @@ impl Congestion for ThetaPowertcp {
             window.update(&self.params.power, window.power, window.cwnd);
             window.remember();
         }
+        self.decision()
+    }
+
+    fn lower(&mut self, most: Bytes) -> Decision {
+        self.window.lower(&self.params.power, most);
         self.decision()
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! Left out: any reaction to losses, for the paper's network has none.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::signals::DataWindow;
 use crate::congestion::parts::window::to_f64;
 use crate::path::Path;
@@ -138,6 +138,7 @@ impl TimelyConfig {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Unsaid,
             signal_bytes: SignalBytes::NONE,
         }
     }
@@ -264,6 +265,15 @@ impl Congestion for Timely {
         self.cwnd = Bytes::MAX;
         if self.is_completion(ack) {
             self.complete(ack.rtt.as_secs_f64());
+        }
+        self.decision()
+    }
+
+    fn lower(&mut self, most: Bytes) -> Decision {
+        let most = most.max(self.params.mss);
+        self.share = self.share.min(most.as_f64() / self.params.bdp);
+        if self.cwnd != Bytes::MAX {
+            self.cwnd = self.cwnd.min(most);
         }
         self.decision()
     }

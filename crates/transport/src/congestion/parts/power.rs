@@ -72,6 +72,12 @@ impl PowerWindow {
         self.cwnd = cwnd.clamp(LEAST * bdp, self.max);
     }
 
+    /// The window is at most this from here on, and so is that of the last round trip, from which the next one follows.
+    pub(crate) fn lower(&mut self, params: &PowerParams, most: Bytes) {
+        let most = most.max(params.mss).as_f64();
+        (self.cwnd, self.old) = (self.cwnd.min(most), self.old.min(most));
+    }
+
     /// Algorithm 1, `updateOld`.
     #[inline]
     pub(crate) const fn remember(&mut self) {

@@ -141,6 +141,14 @@ impl Window {
         }
     }
 
+    /// The window is at most this from here on, which ends slow start if it falls.
+    pub(crate) fn lower(&mut self, bounds: &Bounds, most: Bytes) {
+        let most = most.as_f64().max(bounds.mss);
+        if self.cwnd > most {
+            (self.cwnd, self.ssthresh) = (most, most);
+        }
+    }
+
     /// Halves the window, once for all packets that were in flight together (RFC 5681 section 3.2, RFC 6582).
     /// Says whether it did.
     pub(crate) fn on_loss(&mut self, bounds: &Bounds, now: Time, sent_at: Time) -> bool {
@@ -167,12 +175,17 @@ impl Window {
     }
 }
 
-/// The losses of [`super::Congestion`], for a control that reacts to them as TCP does: a NACK counts as a loss. The
+/// The losses of [`super::Congestion`], for a control that reacts to them as TCP does, with a [`Window`]: a NACK counts as a loss. The
 /// control's `lost` and `timed_out` take the time and the send time of the newest lost transmission.
 macro_rules! tcp_losses {
     () => {
         fn on_nack(&mut self, nack: &$crate::congestion::Nack) -> Decision {
             self.lost(nack.now, nack.sent_at);
+            self.decision()
+        }
+
+        fn lower(&mut self, most: ::farspan_units::Bytes) -> Decision {
+            self.window.lower(&self.params.bounds, most);
             self.decision()
         }
 

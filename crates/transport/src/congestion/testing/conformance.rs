@@ -34,7 +34,8 @@ pub struct Violation {
 /// Checks a control against the contract of [`Congestion`], under random sequences of events on three paths: windows and
 /// rates are sound, neither a NACK nor a CNP widens the window or the allowance, a CNP raises no rate, a packet spends
 /// allowance, the decision returned is the current one, the first window is the scenario's, the same events give the same
-/// decisions, and so they do with signals that its [`Needs`] do not name.
+/// decisions, and so they do with signals that its [`Needs`] do not name; [`Congestion::lower`] lowers a window if there is one, as the
+/// needs say.
 ///
 /// # Errors
 /// The first breach found.
@@ -69,6 +70,9 @@ fn within(
         if let Err((last, _)) = trial.run(config, &events, cap) {
             events.truncate(last + 1);
             return Err(trial.shortest(config, events, cap));
+        }
+        if let Err(problem) = trial.lower(config, &events, Bytes::new(random.below(300_000))) {
+            return Err(trial.violation(config, &events, problem));
         }
     }
     Ok(())
@@ -135,6 +139,29 @@ impl Trial {
             sender.sound(cap).map_err(|problem| (i, problem))?;
         }
         Ok(())
+    }
+
+    /// Lowers the window after the events; the error says what does not hold.
+    fn lower(&self, config: &CongestionConfig, events: &[FlowEvent], most: Bytes) -> Result<(), String> {
+        let mut sender = self.sender(config, &[]);
+        events.iter().try_for_each(|event| sender.step(*event).map(drop))?;
+        // Without a window, it is what leaves in a base round trip.
+        let window = |decision: Decision| match decision {
+            Decision { cwnd: Bytes::MAX, pacing_rate: Some(rate), .. } => rate.bytes_in(self.path.base_rtt),
+            Decision { cwnd, .. } => cwnd,
+        };
+        let before = window(sender.control.decision());
+        let returned = sender.control.lower(most);
+        let after = window(sender.control.decision());
+        let least = sender.control.floor().bytes(self.path.mss);
+        let expected = match config.needs().nacks {
+            NackRule::Published | NackRule::Unsaid => before.min(most.max(least)),
+            NackRule::Only => before,
+        };
+        if after.get().abs_diff(expected.get()) > 1 || returned != sender.control.decision() {
+            return Err(format!("lowered to {most}, a window of {before} is {after}, not {expected}"));
+        }
+        sender.sound(None)
     }
 
     /// The signals that move the decision after these events, each alone, by the fields that do not ask for them.
@@ -345,6 +372,7 @@ mod tests {
                     _ => TelemetryKind::None,
                 },
                 arrival: false,
+                nacks: NackRule::Only,
                 signal_bytes: match self {
                     Self::Wordy => SignalBytes { ack: Bytes::new(257), ..SignalBytes::NONE },
                     _ => SignalBytes::NONE,

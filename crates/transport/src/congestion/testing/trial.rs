@@ -120,7 +120,8 @@ impl Asked {
     /// Whether these needs name it.
     pub(super) fn is_named_by(self, needs: &Needs) -> bool {
         // What signals take on the wire is no signal.
-        let Needs { ecn, sent, send_record, pulls, cnps, telemetry, arrival, signal_bytes: _ } = *needs;
+        let Needs { ecn, sent, send_record, pulls, cnps, telemetry, arrival, nacks: _, signal_bytes: _ } =
+            *needs;
         match self {
             Self::Ecn => ecn == Ecn::Required,
             Self::Sent => sent,

@@ -55,6 +55,7 @@ impl Flow {
             balance: BalanceConfig::by_name("unolb").expect("a built-in name"),
             recovery: RecoveryConfig { rto, backoff: seed.is_multiple_of(2), policy },
             coding: CodingConfig::by_name("none").expect("a built-in name"),
+            on_nack: None,
             window_check: WindowCheck::Below,
             profile: FlowProfile::default(),
         };

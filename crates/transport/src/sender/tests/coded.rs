@@ -8,6 +8,7 @@ const CODED: Setup = Setup {
     cwnd: Bytes::new(100 * MSS),
     pacing_rate: None,
     next_timer: None,
+    on_nack: None,
     window_check: WindowCheck::Below,
     policy: RecoveryPolicy::PerPacketRto,
     rto: Rto::Fixed(RTO),
@@ -149,6 +150,18 @@ fn what_times_out_is_sent_again_if_its_block_cannot_spare_it() {
     bench.ack(us(320), 10, us(300));
     bench.ack_last(us(321), 11, us(300), 12);
     assert!(bench.sender.is_finished());
+}
+
+#[test]
+fn a_block_s_timer_is_the_control_s_own_affair_whatever_trimmed_packets_do() {
+    for (on_nack, seen) in [(OnNack::Published, [1, 2]), (OnNack::Before, [0, 1]), (OnNack::None, [0, 1])] {
+        let mut bench = Bench::new(Setup { on_nack: Some(on_nack), ..CODED });
+        bench.send(us(0));
+        bench.nack(us(20), 1, us(0), 0);
+        let trimmed = bench.nacks_seen();
+        bench.block_nack(us(50), 6, 0b11, 0);
+        assert_eq!([trimmed, bench.nacks_seen()], seen, "{on_nack:?}");
+    }
 }
 
 #[test]

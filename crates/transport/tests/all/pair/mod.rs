@@ -376,6 +376,7 @@ fn scheme(congestion: CongestionConfig) -> Scheme {
         balance: BalanceConfig::by_name("ecmp").unwrap(),
         recovery: RecoveryConfig { rto: Rto::Path, backoff: true, policy: RecoveryPolicy::PerPacketRto },
         coding: CodingConfig::by_name("none").unwrap(),
+        on_nack: None,
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),
     }
@@ -443,6 +444,7 @@ fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
                 balance: BalanceConfig::by_name(balance::NAMES[balancer]).unwrap(),
                 recovery: RecoveryConfig { rto, backoff, policy },
                 coding,
+                on_nack: None,
                 window_check,
             })
         })

@@ -1,6 +1,6 @@
 //! The parameters of BBR: version 1 by default, and what Uno's published code changes.
 
-use crate::congestion::contract::{Ecn, Needs, SignalBytes};
+use crate::congestion::contract::{Ecn, NackRule, Needs, SignalBytes};
 use crate::congestion::parts::window::Cap;
 use crate::registry::ConfigError;
 use core::f64::consts::LN_2;
@@ -137,6 +137,7 @@ impl BbrConfig {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Published,
             signal_bytes: SignalBytes::NONE,
         }
     }

@@ -265,6 +265,11 @@ impl Congestion for Bbr {
         self.decision()
     }
 
+    fn lower(&mut self, most: Bytes) -> Decision {
+        self.cwnd = self.params.clamp(self.cwnd.min(most.as_f64()));
+        self.decision()
+    }
+
     fn on_nack(&mut self, nack: &Nack) -> Decision {
         self.on_lost(nack.now, nack.bytes, nack.in_flight);
         self.decision()

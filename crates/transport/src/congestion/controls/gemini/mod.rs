@@ -10,7 +10,7 @@
 //! In Algorithm 1 as printed the increase stands in the branch of a congested window; the text ("when there is no
 //! congestion indication") and figure 7 place it where it is here.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
 use crate::congestion::parts::signals::{DataWindow, Marks, Threshold};
 use crate::congestion::parts::window::{Bounds, Cap, LARGEST_CUT, Window, tcp_losses};
@@ -210,6 +210,7 @@ impl GeminiConfig {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Published,
             signal_bytes: SignalBytes::NONE,
         }
     }

@@ -9,7 +9,7 @@ mod estimator;
 
 pub use estimator::{BatchStart, Samples};
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
@@ -158,6 +158,7 @@ impl OscarConfig {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: matches!(self.signal, Signal::OneWay),
+            nacks: NackRule::Unsaid,
             signal_bytes: SignalBytes { data: self.header, ack: self.ack_header },
         }
     }
@@ -306,6 +307,17 @@ impl Congestion for Oscar {
             if let Some(estimate) = self.estimator.take(&sample, &self.params.batches) {
                 self.on_estimate(&estimate);
             }
+        }
+        self.decision()
+    }
+
+    fn lower(&mut self, most: Bytes) -> Decision {
+        let most = most.max(self.params.mss);
+        if self.cwnd > most {
+            // Algorithm 2, line 12, backwards: the share that gives this window, which the next estimate starts from.
+            let OscarParams { target, line_rate, .. } = *self.params;
+            let share = most.as_f64() * self.params.wire() / (target * line_rate);
+            (self.cwnd, self.share) = (most, self.share.min(share).max(LEAST));
         }
         self.decision()
     }

@@ -1,6 +1,6 @@
 //! The parameters of UnoCC: each choice that the paper leaves, with the paper's reading as the default.
 
-use crate::congestion::contract::{Ecn, Needs, SignalBytes};
+use crate::congestion::contract::{Ecn, NackRule, Needs, SignalBytes};
 use crate::congestion::parts::pace::Pacing;
 use crate::congestion::parts::signals::{Threshold, ThresholdRule};
 use crate::registry::ConfigError;
@@ -333,6 +333,7 @@ impl UnoccConfig {
             cnps: None,
             telemetry: TelemetryKind::None,
             arrival: false,
+            nacks: NackRule::Published,
             signal_bytes: SignalBytes::NONE,
         }
     }

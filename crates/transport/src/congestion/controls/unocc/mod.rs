@@ -360,6 +360,11 @@ impl Congestion for Unocc {
         self.decision()
     }
 
+    fn lower(&mut self, most: Bytes) -> Decision {
+        self.cwnd = self.cwnd.min(most.as_f64()).max(self.params.mss);
+        self.decision()
+    }
+
     fn on_nack(&mut self, nack: &Nack) -> Decision {
         if nack.trimmed {
             self.on_lost(nack.now, nack.in_flight + nack.bytes);
