@@ -1,16 +1,17 @@
 //! Warnings about a world before it runs. A built-in scenario as it was published brings few: its page has what is odd.
 
 use super::network::usual_nic;
-use super::{World, initial_window, shortest_link};
+use super::{PathFacts, World, initial_window, shortest_link};
 use farspan_fabric::switch::shared::pause::LosslessLinks;
 use farspan_fabric::{Marker, Overflow, PortConfig, Routes, Tier};
 use farspan_scenario::model::Scenario;
 use farspan_scenario::{Fitting, Resolved};
 use farspan_sim::{Flow, InitialWindow};
-use farspan_transport::Class;
 use farspan_transport::congestion::Ecn;
 use farspan_transport::recovery::Rto;
-use farspan_units::{Bytes, PortId, TelemetryKind};
+use farspan_transport::proxy::ProxyKind;
+use farspan_transport::{Class, Path};
+use farspan_units::{Bytes, Duration, PortId, TelemetryKind};
 use std::cell::LazyCell;
 
 /// The warnings about a world with these routes.
@@ -47,6 +48,7 @@ pub(super) fn of(resolved: &Resolved, world: &World, routes: &Routes) -> Vec<Str
         warnings.extend(marks(resolved, world, class, &path));
         warnings.extend(telemetry(world, class, &path));
         warnings.extend(time_out(world, class));
+        warnings.extend(delay_target(resolved, world, class, &path));
     }
     warnings
 }
@@ -133,6 +135,10 @@ fn overload(world: &World) -> Option<String> {
 /// The ports that a class's first flow crosses.
 struct Crossed {
     bdp: Bytes,
+    /// The path, as a control knows it.
+    path: Path,
+    /// The ports of switches.
+    ports: Vec<PortId>,
     /// The smallest buffer of a switch.
     buffer: Bytes,
     /// Whether a port marks.
@@ -154,10 +160,22 @@ impl Crossed {
         let links = routes.path(&spec.network, src, dst).links;
         let class = class_of(world, &spec.flows[flow]);
         let facts = if class == Class::Intra { world.intra } else { world.inter };
-        let switched = |port: &&PortId| spec.network.links[port.index()].tier != Tier::HostUp;
-        let ports: Vec<_> = links.iter().filter(switched).map(|port| spec.port(*port)).collect();
+        let switched = |port: &PortId| spec.network.links[port.index()].tier != Tier::HostUp;
+        let crossed: Vec<_> = links.iter().copied().filter(switched).collect();
+        let ports: Vec<_> = crossed.iter().map(|port| spec.port(*port)).collect();
+        let trims = ports.iter().all(|port| matches!(port.overflow, Overflow::Trim(_)));
+        let base_rtt = |facts: Option<PathFacts>| facts.map_or(Duration::ZERO, |facts| facts.base_rtt);
+        let path = Path {
+            class,
+            hops: links.len() as u32,
+            largest_base_rtt: base_rtt(world.intra).max(base_rtt(world.inter)),
+            trims,
+            ..Path::new(spec.network.links[links[0].index()].rate, base_rtt(facts))
+        };
         Self {
             bdp: facts.map_or(Bytes::ZERO, |facts| facts.bdp),
+            path,
+            ports: crossed,
             buffer: ports.iter().map(|port| port.buffer).min().unwrap_or(Bytes::MAX),
             marks: ports.iter().any(|port| port.markers.iter().any(|marker| can_mark(port, *marker))),
             would_mark: ports.iter().any(|port| !port.markers.is_empty()),
@@ -166,7 +184,7 @@ impl Crossed {
                 LosslessLinks::InsideSites => class == Class::Intra,
             }),
             telemetry: ports.iter().map(|port| port.telemetry).max().unwrap_or_default(),
-            trims: ports.iter().all(|port| matches!(port.overflow, Overflow::Trim(_))),
+            trims,
         }
     }
 }
@@ -254,6 +272,37 @@ fn telemetry(world: &World, class: Class, crossed: &Crossed) -> Option<String> {
             needed.name()
         )
     })
+}
+
+/// A control that aims at a longer queue than a port can hold: it learns of a full port by losses, or from trimmed packets, alone.
+fn delay_target(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -> Option<String> {
+    // What goes through a naive proxy never sees the way between the sites.
+    let proxy = resolved.scenario().scheme.proxy.as_ref();
+    let ends_at_proxy =
+        class == Class::Inter && proxy.is_some_and(|proxy| matches!(proxy.kind, ProxyKind::Naive(_)));
+    let control = &world.spec.scheme(class).congestion;
+    // Marks tell of the queue before it is as long as the target.
+    let sees_marks = control.needs().ecn == Ecn::Required && crossed.marks;
+    let is_told = crossed.is_lossless || ends_at_proxy || sees_marks;
+    let target = control.target_delay(&crossed.path).filter(|_| !is_told)?;
+    let (spec, pool) = (&world.spec, world.spec.pool.map_or(Bytes::MAX, |pool| pool.size));
+    let queues = crossed.ports.iter().map(|port| {
+        let rate = spec.network.links[port.index()].rate;
+        (port, rate, rate.bytes_in(target), spec.port(*port).buffer.min(pool))
+    });
+    let (port, rate, queue, buffer) = queues
+        .filter(|(_, _, queue, buffer)| queue > buffer)
+        .max_by(|(_, _, a, of_a), (_, _, b, of_b)| (a.as_f64() / of_a.as_f64()).total_cmp(&(b.as_f64() / of_b.as_f64())))?;
+    Some(format!(
+        "{} aims at a queueing delay of {target} for {} flows: {} B at {} ({rate}), which holds {} B. It does not see that the port is full \
+         (give such ports a buffer of {} B, or the control a shorter target)",
+        control.name(),
+        name(class),
+        queue.get(),
+        spec.network.port_name(*port),
+        buffer.get(),
+        queue.get(),
+    ))
 }
 
 const fn name(class: Class) -> &'static str {

@@ -182,3 +182,29 @@ fn a_scenario_of_its_own_name_under_the_profile_whose_constants_hang_on_it() {
         assert_eq!(said, Vec::<String>::new(), "{built_in}");
     }
 }
+
+#[test]
+fn a_target_delay_whose_queue_no_port_holds() {
+    let of = |scheme: &str, set: &[&str]| {
+        let name = format!("scheme.name={scheme}");
+        let set: Vec<_> = [name.as_str()].into_iter().chain(set.iter().copied()).collect();
+        about(&warnings("proxy/degree", &set), "aims at a queueing delay")
+    };
+    for overflow in ["scheme.ports.overflow=trim", "scheme.ports.overflow=drop"] {
+        let said = of("oscar+rps", &["scheme.proxy.kind=streamlined", overflow, "scheme.proxy.loss=gap-flow"]);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].starts_with("oscar aims at a queueing delay of 2.005"), "{said:?}");
+        for word in ["inter flows", "25062672 B", "holds 17015000 B", "100Gbps", "a shorter target"] {
+            assert!(said[0].contains(word), "{word}: {said:?}");
+        }
+    }
+    assert_eq!(of("oscar+rps", &["topology.buffer=40MB"]), Vec::<String>::new());
+    assert_eq!(of("oscar+rps", &["scheme.inter.congestion.target=1.2"]), Vec::<String>::new());
+    assert_eq!(of("oscar+rps", &["scheme.proxy.kind=naive"]), Vec::<String>::new(), "it never sees that way");
+    assert_eq!(of("dctcp-per-ack+rps", &[]), Vec::<String>::new(), "it has no such target");
+    for scheme in ["smartt+reps", "nscc+reps", "gemini"] {
+        assert_eq!(of(scheme, &[]), Vec::<String>::new(), "{scheme} goes by marks, too");
+        assert_eq!(of(scheme, &["scheme.ports.marking=none"]).len(), 1, "{scheme} without any");
+    }
+    assert_eq!(of("swift", &[]), Vec::<String>::new());
+}

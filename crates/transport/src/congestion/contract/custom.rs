@@ -1,10 +1,12 @@
 //! Controls from outside this crate.
 
 use super::{Congestion, Needs, SignalBytes, Start};
+use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
+use farspan_units::Duration;
 
 /// Makes the controls of flows. It is asked once for each flow, on the thread that runs the flow's host.
 pub trait Factory: Send + Sync {
@@ -13,6 +15,11 @@ pub trait Factory: Send + Sync {
 
     /// All that the control needs. A user is warned where ports do not give it.
     fn needs(&self) -> Needs;
+
+    /// The queueing delay that the control aims at on a path, if it aims at one. A user is warned where ports cannot hold it.
+    fn target_delay(&self, _path: &Path) -> Option<Duration> {
+        None
+    }
 
     /// The control of one flow. The same start must give a control that decides the same.
     fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send>;
@@ -38,6 +45,11 @@ impl Custom {
     #[must_use]
     pub fn needs(&self) -> Needs {
         self.0.needs()
+    }
+
+    /// The queueing delay that the control aims at on a path, if it aims at one.
+    pub(crate) fn target_delay(&self, path: &Path) -> Option<Duration> {
+        self.0.target_delay(path)
     }
 
     /// Checks what the control needs.

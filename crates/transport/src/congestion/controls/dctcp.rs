@@ -12,7 +12,7 @@ use crate::congestion::parts::window::{Bounds, Window, tcp_losses};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{TelemetryKind, Time};
+use farspan_units::{Duration, TelemetryKind, Time};
 
 /// Parameters of DCTCP.
 #[derive(Clone, PartialEq, Debug)]
@@ -63,6 +63,12 @@ impl DctcpConfig {
             nacks: NackRule::Published,
             signal_bytes: SignalBytes::NONE,
         }
+    }
+
+    /// The queueing delay that it aims at on a path: none, it knows no such target.
+    #[must_use]
+    pub const fn target_delay(&self, _path: &Path) -> Option<Duration> {
+        None
     }
 }
 

@@ -75,6 +75,12 @@ impl DctcpPerAckConfig {
             signal_bytes: SignalBytes::NONE,
         }
     }
+
+    /// The queueing delay that it aims at on a path: none, it knows no such target.
+    #[must_use]
+    pub const fn target_delay(&self, _path: &Path) -> Option<Duration> {
+        None
+    }
 }
 
 /// The parameters, and what a path makes of them.

@@ -6,7 +6,7 @@
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::path::Path;
 use crate::registry::ConfigError;
-use farspan_units::{Bytes, Rate, TelemetryKind};
+use farspan_units::{Bytes, Duration, Rate, TelemetryKind};
 
 /// Parameters of the fixed window.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -49,6 +49,12 @@ impl FixedWindowConfig {
             nacks: NackRule::Only,
             signal_bytes: SignalBytes::NONE,
         }
+    }
+
+    /// The queueing delay that it aims at on a path: none, it knows no such target.
+    #[must_use]
+    pub const fn target_delay(&self, _path: &Path) -> Option<Duration> {
+        None
     }
 }
 

@@ -13,7 +13,7 @@ use crate::congestion::parts::telemetry::{PortStep, Stamps};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{Bytes, Rate, TelemetryKind, Time};
+use farspan_units::{Bytes, Duration, Rate, TelemetryKind, Time};
 
 /// The smallest window and rate, as a part of the bandwidth-delay product and of the line rate (published code of OSCAR).
 const LEAST: f64 = 0.001;
@@ -96,6 +96,12 @@ impl HpccConfig {
             nacks: NackRule::Unsaid,
             signal_bytes: SignalBytes { data: self.header, ack: self.header },
         }
+    }
+
+    /// The queueing delay that it aims at on a path: none, it knows no such target.
+    #[must_use]
+    pub const fn target_delay(&self, _path: &Path) -> Option<Duration> {
+        None
     }
 }
 

@@ -27,7 +27,7 @@ use crate::path::Path;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
-use farspan_units::{Bytes, Time};
+use farspan_units::{Bytes, Duration, Time};
 
 /// Generates [`Control`] and, by the macro of all registries, [`CongestionConfig`] and the lists.
 macro_rules! controls {
@@ -43,6 +43,15 @@ macro_rules! controls {
                 match self {
                     $(Self::$variant(config) => config.needs(),)*
                     Self::Custom(custom) => custom.needs(),
+                }
+            }
+
+            /// The queueing delay that the control aims at, or waits for before it acts, on a path; `None`: it has no such target.
+            #[must_use]
+            pub fn target_delay(&self, path: &Path) -> Option<Duration> {
+                match self {
+                    $(Self::$variant(config) => config.target_delay(path),)*
+                    Self::Custom(custom) => custom.target_delay(path),
                 }
             }
 

@@ -15,7 +15,7 @@ use crate::congestion::parts::window::{Bounds, Cap};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{Bytes, TelemetryKind};
+use farspan_units::{Bytes, Duration, TelemetryKind};
 
 /// Parameters of MP-RDMA's control loop.
 #[derive(Clone, PartialEq, Debug)]
@@ -67,6 +67,12 @@ impl MprdmaConfig {
             nacks: NackRule::Published,
             signal_bytes: SignalBytes::NONE,
         }
+    }
+
+    /// The queueing delay that it aims at on a path: none, it knows no such target.
+    #[must_use]
+    pub const fn target_delay(&self, _path: &Path) -> Option<Duration> {
+        None
     }
 }
 

@@ -115,6 +115,17 @@ impl NsccConfig {
             signal_bytes: SignalBytes::NONE,
         }
     }
+
+    /// The queueing delay that it aims at on a path.
+    #[must_use]
+    pub fn target_delay(&self, path: &Path) -> Option<Duration> {
+        Some(path.largest_base_rtt.mul_f64(self.target_rtts(path)))
+    }
+
+    /// The target queueing delay, in base round trips.
+    fn target_rtts(&self, path: &Path) -> f64 {
+        self.target.unwrap_or(if path.trims { 0.75 } else { 1.0 })
+    }
 }
 
 /// The parameters, and what a path makes of them. Times in ps, windows in bytes.
@@ -150,7 +161,7 @@ impl NsccParams {
         let network_rtt = path.largest_base_rtt.as_ps() as f64;
         let bdp_over = |rtt| path.line_rate.bytes_in(rtt).as_f64().max(1.0);
         let base_rtt = if config.accurate_base_rtt { path.base_rtt } else { path.largest_base_rtt };
-        let target = network_rtt * config.target.unwrap_or(if path.trims { 0.75 } else { 1.0 });
+        let target = network_rtt * config.target_rtts(path);
         let (a, b) = (bdp_over(path.largest_base_rtt) / REFERENCE_BDP, target / REFERENCE_RTT);
         let mss = path.mss.as_f64();
         Self {

@@ -100,6 +100,12 @@ impl PoseidonConfig {
             signal_bytes: SignalBytes { data: self.header, ack: self.header },
         }
     }
+
+    /// The queueing delay that it aims at on a path: that of a flow at line rate, the shortest.
+    #[must_use]
+    pub const fn target_delay(&self, _path: &Path) -> Option<Duration> {
+        Some(self.k)
+    }
 }
 
 /// The parameters, and what a path makes of them. Times are in seconds.

@@ -10,7 +10,7 @@ use crate::congestion::parts::telemetry::{PortStep, Stamps};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{Bytes, TelemetryKind, Time};
+use farspan_units::{Bytes, Duration, TelemetryKind, Time};
 
 /// Parameters of PowerTCP.
 #[derive(Clone, PartialEq, Debug)]
@@ -86,6 +86,12 @@ impl PowertcpConfig {
             nacks: NackRule::Unsaid,
             signal_bytes: SignalBytes { data: self.header, ack: self.header },
         }
+    }
+
+    /// The queueing delay that it aims at on a path: none, it knows no such target.
+    #[must_use]
+    pub const fn target_delay(&self, _path: &Path) -> Option<Duration> {
+        None
     }
 }
 

@@ -107,6 +107,12 @@ impl SmarttConfig {
             signal_bytes: SignalBytes::NONE,
         }
     }
+
+    /// The queueing delay that it aims at on a path: what the target exceeds the base round trip by.
+    #[must_use]
+    pub fn target_delay(&self, path: &Path) -> Option<Duration> {
+        Some(path.base_rtt.mul_f64(self.target - 1.0))
+    }
 }
 
 /// The parameters, and what a path makes of them.

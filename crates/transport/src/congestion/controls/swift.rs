@@ -131,6 +131,12 @@ impl SwiftConfig {
             signal_bytes: SignalBytes::NONE,
         }
     }
+
+    /// The queueing delay that it aims at on a path: that of a large window, the shortest.
+    #[must_use]
+    pub fn target_delay(&self, path: &Path) -> Option<Duration> {
+        Some(self.base_target + self.hop_target * u64::from(path.hops))
+    }
 }
 
 /// The parameters, and what a path makes of them. Times are in ps, windows in bytes.

@@ -142,6 +142,13 @@ impl TimelyConfig {
             signal_bytes: SignalBytes::NONE,
         }
     }
+
+    /// The queueing delay that it aims at on a path: the lower threshold, below which the rate grows whatever the slope.
+    #[must_use]
+    pub fn target_delay(&self, path: &Path) -> Option<Duration> {
+        let seconds = (self.t_low.on(path) - path.base_rtt.as_secs_f64()).max(0.0);
+        Some(Duration::from_ps((seconds * 1e12) as u64))
+    }
 }
 
 /// The parameters, and what a path makes of them. Times are in seconds, rates parts of the line rate.

@@ -2,6 +2,7 @@
 
 use crate::congestion::contract::{Ecn, NackRule, Needs, SignalBytes};
 use crate::congestion::parts::window::Cap;
+use crate::path::Path;
 use crate::registry::ConfigError;
 use core::f64::consts::LN_2;
 use farspan_units::{Duration, Rate, TelemetryKind};
@@ -140,5 +141,11 @@ impl BbrConfig {
             nacks: NackRule::Published,
             signal_bytes: SignalBytes::NONE,
         }
+    }
+
+    /// The queueing delay that it aims at on a path: none, it knows no such target.
+    #[must_use]
+    pub const fn target_delay(&self, _path: &Path) -> Option<Duration> {
+        None
     }
 }

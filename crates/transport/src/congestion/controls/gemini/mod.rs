@@ -214,6 +214,16 @@ impl GeminiConfig {
             signal_bytes: SignalBytes::NONE,
         }
     }
+
+    /// The queueing delay that it aims at on a path: the threshold of its delay signal, which alone tells of the ports between sites.
+    #[must_use]
+    pub fn target_delay(&self, path: &Path) -> Option<Duration> {
+        self.heeds_delay(path).then_some(self.delay_threshold)
+    }
+
+    fn heeds_delay(&self, path: &Path) -> bool {
+        self.delay_signal == DelaySignal::All || path.class == Class::Inter
+    }
 }
 
 /// The parameters, and what a path makes of them.
@@ -243,7 +253,7 @@ impl GeminiParams {
             config: config.clone(),
             bounds: Bounds::new(path, config.cap.bytes(path)),
             base_rtt: path.base_rtt,
-            heeds_delay: config.delay_signal == DelaySignal::All || path.class == Class::Inter,
+            heeds_delay: config.heeds_delay(path),
             k: config.k.bytes(path),
             capacity: path.line_rate.bytes_per_sec_f64(),
             pace: PaceParams::new(config.pacing, config.pacing_headers, path),

@@ -162,6 +162,15 @@ impl OscarConfig {
             signal_bytes: SignalBytes { data: self.header, ack: self.ack_header },
         }
     }
+
+    /// The queueing delay that it aims at on a path: what the target exceeds the base round trip by.
+    #[must_use]
+    pub fn target_delay(&self, path: &Path) -> Option<Duration> {
+        Some(match self.target {
+            Target::BaseRtts(rtts) => path.base_rtt.mul_f64((rtts - 1.0).max(0.0)),
+            Target::Queue(queue) => path.line_rate.transmission(queue),
+        })
+    }
 }
 
 /// The parameters, and what a path makes of them. Times are in ns, sizes in bytes on the wire.

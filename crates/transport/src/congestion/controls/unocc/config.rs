@@ -3,8 +3,9 @@
 use crate::congestion::contract::{Ecn, NackRule, Needs, SignalBytes};
 use crate::congestion::parts::pace::Pacing;
 use crate::congestion::parts::signals::{Threshold, ThresholdRule};
+use crate::path::Path;
 use crate::registry::ConfigError;
-use farspan_units::TelemetryKind;
+use farspan_units::{Duration, TelemetryKind};
 
 /// Parameters of UnoCC.
 #[derive(Clone, PartialEq, Debug)]
@@ -336,5 +337,11 @@ impl UnoccConfig {
             nacks: NackRule::Published,
             signal_bytes: SignalBytes::NONE,
         }
+    }
+
+    /// The queueing delay that it aims at on a path: none, it knows no such target.
+    #[must_use]
+    pub const fn target_delay(&self, _path: &Path) -> Option<Duration> {
+        None
     }
 }
