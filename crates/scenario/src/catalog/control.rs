@@ -278,7 +278,7 @@ pub(crate) fn apart(table: &Table) -> (Table, Option<Value>) {
     (own, on_nack)
 }
 
-/// What a NACK does to the window of the control that a part of a resolved scenario describes.
+/// The effect of a NACK on the window of the control that a part of a resolved scenario describes.
 #[must_use]
 pub fn on_nack(part: &Part) -> Option<OnNack> {
     part.0.get(ON_NACK).and_then(|value| read_value(value).ok())

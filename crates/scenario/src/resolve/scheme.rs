@@ -202,7 +202,7 @@ fn congestion_of(path: &str, control: &str, table: &Table) -> Result<Part, Value
     };
     let on_nack = format!("{path}.{}", control::ON_NACK);
     let written = written.map(|value| read_value::<OnNack>(&value)).transpose();
-    let answer = written.map_err(|error| error.below(&on_nack))?.unwrap_or(rule.default_answer());
+    let answer = written.map_err(|error| error.below(&on_nack))?.unwrap_or(rule.by_default());
     rule.allows(answer).map_err(|(problem, cure)| {
         ValueError::rule(
             on_nack,
@@ -318,7 +318,7 @@ fn fill_ports(
     })
 }
 
-/// What the scenario says of trimming means nothing where ports drop.
+/// Refuses keys of trimming, which mean nothing where ports drop.
 fn refuse_trimming(written: &PortsText) -> Result<(), ValueError> {
     let keys = [
         ("trim_service", written.trim_service.is_some()),

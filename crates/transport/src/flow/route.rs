@@ -51,7 +51,7 @@ impl Route {
         };
         Self {
             congestion: congestion.params(&path),
-            on_nack: on_nack.unwrap_or(needs.nacks.default_answer()),
+            on_nack: on_nack.unwrap_or(needs.nacks.by_default()),
             needs,
             balance: balance.clone(),
             recovery: *recovery,

@@ -23,7 +23,7 @@ pub enum WindowCheck {
 pub struct Scheme {
     /// The congestion control.
     pub congestion: CongestionConfig,
-    /// What a NACK of a trimmed packet does to the control's window; `None`: as [the control's needs](crate::congestion::Needs::nacks) say.
+    /// The effect of a trimmed packet's NACK on the control's window; `None`: as [the control's needs](crate::congestion::Needs::nacks) say.
     pub on_nack: Option<OnNack>,
     /// The path selector.
     pub balance: BalanceConfig,

@@ -173,12 +173,8 @@ impl Sender {
         let Some(trimmed) = self.sent.take_one(now, seq, echo.sent_at) else { return };
         let bytes = self.take_nacked(now, trimmed, at_last_hop);
         let (sent_at, in_flight) = (trimmed.sent_at, self.in_flight);
-        self.answer_nack(&congestion::Nack { now, bytes, sent_at, in_flight, trimmed: true });
-    }
-
-    /// The network took packets, says a NACK.
-    pub(super) fn answer_nack(&mut self, nack: &congestion::Nack) {
-        let decision = self.route.on_nack.answer(&mut self.control, nack);
+        let nack = congestion::Nack { now, bytes, sent_at, in_flight, trimmed: true };
+        let decision = self.route.on_nack.apply(&mut self.control, &nack);
         self.decide(decision);
     }
 

@@ -237,7 +237,9 @@ impl Sender {
         self.sent.counters_mut().nacks += 1;
         if !bytes.is_zero() {
             let in_flight = self.in_flight;
-            self.answer_nack(&congestion::Nack { now, bytes, sent_at, in_flight, trimmed: false });
+            let nack = congestion::Nack { now, bytes, sent_at, in_flight, trimmed: false };
+            let decision = self.route.on_nack.apply(&mut self.control, &nack);
+            self.decide(decision);
         }
     }
 

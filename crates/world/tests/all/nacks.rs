@@ -1,4 +1,4 @@
-//! What NACKs of trimmed packets do to windows, from text to results.
+//! NACKs of trimmed packets and the windows that they lower, from text to results.
 
 use farspan_scenario::Request;
 use farspan_transport::congestion::{CongestionConfig, NAMES, NackRule};

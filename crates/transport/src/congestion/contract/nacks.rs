@@ -1,19 +1,19 @@
-//! The answer of a window to a NACK of a packet that the network took: the control's own, or one of three that all controls share.
+//! Rules for the NACK of a packet that the network took: the control's own, or one of three that all controls share.
 
 use super::{Congestion, Decision, Nack};
 
-/// What the source of a control says of packets that were trimmed, or lost.
+/// Whether the source of a control has a rule for packets that were trimmed, or lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NackRule {
-    /// It says what they do to the window, and [`Congestion::on_nack`] does it. [`Congestion::lower`] can lower the window instead.
+    /// It has one, which [`Congestion::on_nack`] follows. [`Congestion::lower`] can lower the window instead.
     Published,
-    /// The same, and there is nothing to lower: the control runs on credit, or by design never moves.
+    /// It has one, and there is nothing to lower: the control runs on credit, or by design never moves.
     Only,
-    /// It says nothing of them; there is a window, or a rate, to [lower](Congestion::lower).
+    /// It has none; there is a window, or a rate, to [lower](Congestion::lower).
     Unsaid,
 }
 
-/// What a NACK of a packet that a port trimmed, or that a proxy has found lost, does to the window. The NACK of a coded block, whose
+/// The effect on the window of the NACK of a packet that a port trimmed, or that a proxy has found lost. The NACK of a coded block, whose
 /// timer ran out, is no such sign: [`Congestion::on_nack`] gets it whatever stands here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
@@ -41,8 +41,8 @@ impl OnNack {
         }
     }
 
-    /// The answer of a control: to a NACK's packets, which are out of what is in flight.
-    pub(crate) fn answer(self, control: &mut impl Congestion, nack: &Nack) -> Decision {
+    /// Notifies a control of a NACK, whose packets are out of what is in flight, or lowers its window.
+    pub(crate) fn apply(self, control: &mut impl Congestion, nack: &Nack) -> Decision {
         match self {
             Self::Published => control.on_nack(nack),
             Self::Before => control.lower(nack.in_flight + nack.bytes),
@@ -53,10 +53,9 @@ impl OnNack {
 }
 
 impl NackRule {
-    /// What a NACK does where nobody says: what the source says of it, else [`OnNack::Before`], which keeps the window open as far as it
-    /// is used.
+    /// The rule where nobody says: the source's, else [`OnNack::Before`], which keeps the window open as far as it is used.
     #[must_use]
-    pub const fn default_answer(self) -> OnNack {
+    pub const fn by_default(self) -> OnNack {
         match self {
             Self::Published | Self::Only => OnNack::Published,
             Self::Unsaid => OnNack::Before,
@@ -96,7 +95,7 @@ mod tests {
         let mut control = CongestionConfig::by_name(control).unwrap().build(&start());
         let (bytes, in_flight) = (Bytes::new(4096), Bytes::new(in_flight));
         let nack = Nack { now: Time::ZERO, bytes, sent_at: Time::ZERO, in_flight, trimmed: true };
-        let decision = answer.answer(&mut control, &nack);
+        let decision = answer.apply(&mut control, &nack);
         assert_eq!(decision, control.decision());
         decision.cwnd.get()
     }
@@ -123,14 +122,14 @@ mod tests {
         for control in ["oscar", "hpcc", "poseidon", "powertcp", "theta-powertcp", "timely"] {
             let rule = CongestionConfig::by_name(control).unwrap().needs().nacks;
             assert_eq!(rule, NackRule::Unsaid, "{control}");
-            assert_eq!(window(control, rule.default_answer(), 40_960), 45_056, "{control}");
+            assert_eq!(window(control, rule.by_default(), 40_960), 45_056, "{control}");
         }
     }
 
     #[test]
     fn every_control_allows_its_default_and_none() {
         for rule in [NackRule::Published, NackRule::Only, NackRule::Unsaid] {
-            assert_eq!(rule.allows(rule.default_answer()), Ok(()));
+            assert_eq!(rule.allows(rule.by_default()), Ok(()));
             assert_eq!(rule.allows(OnNack::None), Ok(()));
         }
         assert!(NackRule::Unsaid.allows(OnNack::Published).is_err());

@@ -28,7 +28,7 @@ pub struct Needs {
     pub telemetry: TelemetryKind,
     /// Whether the receiver says when packets arrived: [`Ack::received_at`](super::Ack::received_at).
     pub arrival: bool,
-    /// What its source says of trimmed and lost packets, and whether it has a window to [lower](super::Congestion::lower).
+    /// Whether its source has a rule for trimmed and lost packets, and whether it has a window to [lower](super::Congestion::lower).
     pub nacks: NackRule,
     /// Bytes that its signals take on the wire, beside the header of every packet.
     pub signal_bytes: SignalBytes,
