@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 HERE = pathlib.Path(__file__).resolve().parent
 KEPT = HERE / "nacks.json"
 PAGE = HERE.parent / "docs/src/schemes/nacks.md"
-BEGIN, END = "<!-- made: bench/nacks.py -->\n", "<!-- end -->\n"
+BEGIN, END = "<!-- from: bench/nacks.py -->\n", "<!-- to here -->\n"
 
 SENDERS, SIZE = 62, 5_000_000
 CONTROLS = {
