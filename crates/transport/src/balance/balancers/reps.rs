@@ -31,7 +31,7 @@ pub struct RepsConfig {
     pub entropies: u32,
     /// How many entropies wait to be used again, 1 to 8; 8 (the artifact). A further one takes the place of the oldest.
     pub slots: u32,
-    /// How long a flow is frozen after a time-out, at least; 100 us, as scripts of the artifact pass. Its default: 10 ms.
+    /// How long a flow is frozen after a time-out, at least; 10 ms (uet-htsim and the artifact). One of its scripts: 100 us.
     pub freeze: Duration,
     /// How many packets take a random entropy when the flow is no longer frozen; left out: one BDP (the artifact).
     /// uet-htsim: 16.
@@ -44,7 +44,7 @@ pub struct RepsConfig {
 
 impl Default for RepsConfig {
     fn default() -> Self {
-        Self { entropies: 256, slots: 8, freeze: Duration::from_us(100), explore: None, congested: 1.65 }
+        Self { entropies: 256, slots: 8, freeze: Duration::from_ms(10), explore: None, congested: 1.65 }
     }
 }
 
@@ -262,7 +262,7 @@ mod tests {
             flow.ack(entropy, false);
         }
         flow.time_out(40);
-        flow.now += Duration::from_us(100);
+        flow.now += Duration::from_ms(10);
         flow.ack(8, false);
         assert!(flow.is_frozen(), "its time is not over");
         flow.now += Duration::from_ps(1);
