@@ -75,7 +75,7 @@ impl<'a> Input<'a> {
             2 if kind & 128 != 0 => {
                 feedback(Fate::Taken { echo, ecn_ce: kind & 64 != 0, limit: self.number() })
             }
-            2 => feedback(Fate::Trimmed { echo, at_last_hop: kind & 64 != 0 }),
+            2 => feedback(Fate::Trimmed { echo, at_last_hop: kind & 64 != 0, ecn_ce: kind & 128 != 0 }),
             3 if kind & 128 != 0 => {
                 let (cumulative, fate) = (count, Fate::PassedOn { limit: seq });
                 Header::Feedback(Feedback { flow, seq: 0, cumulative, fate })

@@ -44,8 +44,10 @@ const HOST_BITS: u32 = Packet::MAX_HOSTS.trailing_zeros();
 const ASK: u16 = 1 << 14;
 /// Flags of an ACK, above the send time in the upper bits of a half.
 const ECN_ECHO: u16 = 1 << 14;
-const AT_LAST_HOP: u16 = 1 << 14;
 const BLOCK_COMPLETE: u16 = 1 << 15;
+/// Flags of a NACK, there, too.
+const AT_LAST_HOP: u16 = 1 << 14;
+const ECN_BEFORE: u16 = 1 << 15;
 
 /// Facts that all packets of a message share: no record repeats them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -172,8 +174,8 @@ fn feedback_record(feedback: Feedback, to: HostId, size: Bytes, entropy: Entropy
             let record = filled(packet(kind), [seq, cumulative], echo.sent_at, flags, echo.entropy);
             (record, [map as u32, (map >> 32) as u32])
         }
-        Fate::Trimmed { echo, at_last_hop } => {
-            let flags = if at_last_hop { AT_LAST_HOP } else { 0 };
+        Fate::Trimmed { echo, at_last_hop, ecn_ce } => {
+            let flags = (if at_last_hop { AT_LAST_HOP } else { 0 }) | (if ecn_ce { ECN_BEFORE } else { 0 });
             alone(filled(packet(NACK), [seq, cumulative], echo.sent_at, flags, echo.entropy))
         }
         Fate::Missing { packets: missing } => {
@@ -323,7 +325,8 @@ fn feedback(packet: &Packet, side: &Side, now: Time) -> Feedback {
         ACK => ack(packet, 0, now),
         MAP_ACK => ack(packet, map(side), now),
         NACK => {
-            let fate = Fate::Trimmed { echo: echo(packet, now), at_last_hop: high & AT_LAST_HOP != 0 };
+            let (at_last_hop, ecn_ce) = (high & AT_LAST_HOP != 0, high & ECN_BEFORE != 0);
+            let fate = Fate::Trimmed { echo: echo(packet, now), at_last_hop, ecn_ce };
             Feedback { flow, seq, cumulative: second, fate }
         }
         PULL => Feedback { flow, seq: 0, cumulative: second, fate: Fate::Pull { count: seq } },
@@ -386,7 +389,7 @@ mod tests {
                 1 => Header::Coded(Coded { data, shape, last_len, block_wait_ns: wait }),
                 2 => feedback(Fate::Arrived { echo, ecn_ce: ce, block_complete, map: 0 }),
                 5 => feedback(Fate::Arrived { echo, ecn_ce: ce, block_complete, map }),
-                3 => feedback(Fate::Trimmed { echo, at_last_hop: ce }),
+                3 => feedback(Fate::Trimmed { echo, at_last_hop: ce, ecn_ce: trimmed }),
                 4 => feedback(Fate::Missing { packets: wait }),
                 6 => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Pull { count: wait } }),
                 7 => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Cnp }),

@@ -176,7 +176,7 @@ mod tests {
             flow: FlowId(0),
             seq,
             cumulative: 0,
-            fate: Fate::Trimmed { echo, at_last_hop: false },
+            fate: Fate::Trimmed { echo, at_last_hop: false, ecn_ce: false },
         };
         Reply::bare(to, 0, feedback)
     }

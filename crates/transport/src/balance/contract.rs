@@ -34,8 +34,8 @@ pub trait Balance {
     fn on_ack(&mut self, _sample: PathSample, _ecn_ce: bool, _random: &mut Random) {}
 
     /// A packet with this entropy came back as a NACK; `at_last_hop`: the port to the receiver trimmed it, which every path
-    /// ends with.
-    fn on_nack(&mut self, _sample: PathSample, _at_last_hop: bool, _random: &mut Random) {}
+    /// ends with; `ecn_ce`: it carried a mark, of a port before.
+    fn on_nack(&mut self, _sample: PathSample, _at_last_hop: bool, _ecn_ce: bool, _random: &mut Random) {}
 
     /// A packet with this entropy was found lost from the ACKs of later ones.
     fn on_loss(&mut self, _sample: PathSample, _random: &mut Random) {}

@@ -220,10 +220,10 @@ impl Endpoint {
         let key = known.or_else(|| self.other_receiver(name, (data.seq, data.packets, data.profile), layout));
         let known_as = self.known_as(name);
         let refused = match key.and_then(|key| self.receivers.get(key)) {
-            Some(receiver) => receiver.on_trimmed(&data, at_last_hop).zip(Some(*receiver.counters())),
+            Some(receiver) => receiver.on_trimmed(&data, at_last_hop, ecn_ce).zip(Some(*receiver.counters())),
             None => {
                 let record = self.delivered.get(known_as);
-                record.and_then(|t| t.on_trimmed_duplicate(&data, at_last_hop).zip(Some(*t)))
+                record.and_then(|t| t.on_trimmed_duplicate(&data, at_last_hop, ecn_ce).zip(Some(*t)))
             }
         };
         let Some((feedback, counters)) = refused else { return };

@@ -270,7 +270,7 @@ impl Endpoint {
         let (lost, next) = (streamlined.on_packet(now, place), streamlined.next_timeout());
         if trimmed != Trimmed::No {
             let echo = Echo { sent_at: data.sent_at, entropy: data.entropy };
-            let fate = Fate::Trimmed { echo, at_last_hop: trimmed == Trimmed::AtLastHop };
+            let fate = Fate::Trimmed { echo, at_last_hop: trimmed == Trimmed::AtLastHop, ecn_ce };
             let nack = Feedback { flow: name.flow, seq: data.seq, cumulative: 0, fate };
             relayed.counters.nacks += 1;
             let entropy = streamlined.entropy_back();

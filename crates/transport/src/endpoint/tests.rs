@@ -209,7 +209,8 @@ fn a_nack_lets_the_packet_leave_again_if_it_comes_from_the_receiver() {
     endpoint.submit(us(0), message(0, 1, Rto::Path));
     send_all(&mut endpoint, us(0));
     let nack = |from| {
-        let fate = Fate::Trimmed { echo: Echo { sent_at: us(0), entropy: 0 }, at_last_hop: false };
+        let fate =
+            Fate::Trimmed { echo: Echo { sent_at: us(0), entropy: 0 }, at_last_hop: false, ecn_ce: false };
         let nack = Feedback { flow: FlowId(0), seq: 0, cumulative: 0, fate };
         Incoming::new(from, Header::Feedback(nack))
     };

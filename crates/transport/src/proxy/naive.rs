@@ -128,7 +128,7 @@ impl Naive {
             return None;
         }
         if trimmed != Trimmed::No {
-            let feedback = self.receiver.on_trimmed(data, trimmed == Trimmed::AtLastHop)?;
+            let feedback = self.receiver.on_trimmed(data, trimmed == Trimmed::AtLastHop, ecn_ce)?;
             return Some(Taken { feedback, available: available(&self.receiver) });
         }
         let arrival = self.receiver.on_data(data, ecn_ce)?;

@@ -88,8 +88,13 @@ impl Counters {
     }
 
     /// A packet of a message that has arrived in full came trimmed: gives a NACK, if it belongs to the message.
-    pub(crate) fn on_trimmed_duplicate(&self, data: &wire::Data, at_last_hop: bool) -> Option<Feedback> {
-        self.owns(data).then(|| trimmed(data, at_last_hop, self.packets))
+    pub(crate) fn on_trimmed_duplicate(
+        &self,
+        data: &wire::Data,
+        at_last_hop: bool,
+        ecn_ce: bool,
+    ) -> Option<Feedback> {
+        self.owns(data).then(|| trimmed(data, at_last_hop, ecn_ce, self.packets))
     }
 
     pub(super) const fn owns(&self, data: &wire::Data) -> bool {
@@ -152,7 +157,7 @@ pub(super) const fn arrived(
 }
 
 /// The NACK of a packet that came without its payload.
-pub(super) const fn trimmed(data: &wire::Data, at_last_hop: bool, cumulative: u32) -> Feedback {
-    let fate = Fate::Trimmed { echo: echo(data), at_last_hop };
+pub(super) const fn trimmed(data: &wire::Data, at_last_hop: bool, ecn_ce: bool, cumulative: u32) -> Feedback {
+    let fate = Fate::Trimmed { echo: echo(data), at_last_hop, ecn_ce };
     Feedback { flow: data.flow, seq: data.seq, cumulative, fate }
 }

@@ -196,8 +196,8 @@ impl Receiver {
     }
 
     /// A packet came trimmed; `None` as in [`Self::on_data`].
-    pub(crate) fn on_trimmed(&self, data: &wire::Data, at_last_hop: bool) -> Option<Feedback> {
-        self.takes_in(data).then(|| trimmed(data, at_last_hop, self.cumulative))
+    pub(crate) fn on_trimmed(&self, data: &wire::Data, at_last_hop: bool, ecn_ce: bool) -> Option<Feedback> {
+        self.takes_in(data).then(|| trimmed(data, at_last_hop, ecn_ce, self.cumulative))
     }
 
     fn takes_in(&self, data: &wire::Data) -> bool {

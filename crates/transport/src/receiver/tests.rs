@@ -107,10 +107,13 @@ fn a_trimmed_packet_is_refused_with_its_send_time_and_entropy_and_changes_nothin
     let mut live = receiver(3);
     live.on_data(&data(0, 3), false);
     let sent_at = Time::from_ps(1002);
-    let fate = Fate::Trimmed { echo: Echo { sent_at, entropy: 7 }, at_last_hop: true };
+    let fate = Fate::Trimmed { echo: Echo { sent_at, entropy: 7 }, at_last_hop: true, ecn_ce: true };
     let expected = Feedback { flow: FlowId(7), seq: 2, cumulative: 1, fate };
-    assert_eq!(live.on_trimmed(&data(2, 3), true), Some(expected));
-    assert_eq!((live.on_trimmed(&data(3, 3), true), live.on_trimmed(&data(2, 4), true)), (None, None));
+    assert_eq!(live.on_trimmed(&data(2, 3), true, true), Some(expected));
+    assert_eq!(
+        (live.on_trimmed(&data(3, 3), true, false), live.on_trimmed(&data(2, 4), true, false)),
+        (None, None)
+    );
     let view = live.counters().view(FlowId(7), false, 1, 0);
     assert_eq!(
         (view.goodput, view.counters.arrived_packets, view.counters.trimmed_packets),
@@ -118,9 +121,10 @@ fn a_trimmed_packet_is_refused_with_its_send_time_and_entropy_and_changes_nothin
     );
     assert!(live.on_data(&data(2, 3), false).unwrap().is_new);
     live.on_data(&data(1, 3), false);
-    let nack = live.counters().on_trimmed_duplicate(&data(2, 3), false).unwrap();
+    let nack = live.counters().on_trimmed_duplicate(&data(2, 3), false, true).unwrap();
     assert_eq!((nack.seq, nack.cumulative), (2, 3), "the whole message has arrived");
-    assert_eq!(live.counters().on_trimmed_duplicate(&data(3, 3), false), None);
+    assert!(matches!(nack.fate, Fate::Trimmed { at_last_hop: false, ecn_ce: true, .. }));
+    assert_eq!(live.counters().on_trimmed_duplicate(&data(3, 3), false, false), None);
 }
 
 #[test]

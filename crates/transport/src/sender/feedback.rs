@@ -52,9 +52,9 @@ impl Sender {
                 let ack = WireAck { seq, cumulative, echo, ecn_ce, block_complete, map, telemetry };
                 echo.sent_at <= now && self.on_ack(now, &ack)
             }
-            Fate::Trimmed { echo, at_last_hop } => {
+            Fate::Trimmed { echo, at_last_hop, ecn_ce } => {
                 if echo.sent_at <= now {
-                    self.on_trimmed(now, feedback, echo, at_last_hop);
+                    self.on_trimmed(now, feedback, echo, (at_last_hop, ecn_ce));
                 }
                 false
             }
@@ -162,7 +162,7 @@ impl Sender {
     /// transmission says nothing. It gives no RTT sample, and the recovery policy learns nothing from it: a trimmed
     /// packet overtakes others.
     #[cold]
-    fn on_trimmed(&mut self, now: Time, feedback: &Feedback, echo: Echo, at_last_hop: bool) {
+    fn on_trimmed(&mut self, now: Time, feedback: &Feedback, echo: Echo, trimmed_so: (bool, bool)) {
         let Feedback { seq, cumulative, .. } = *feedback;
         let before = self.delivered;
         self.acknowledge_below(now, cumulative);
@@ -171,7 +171,7 @@ impl Sender {
         counters.leave_unreported(self.delivered - before);
         self.note_news(now);
         let Some(trimmed) = self.sent.take_one(now, seq, echo.sent_at) else { return };
-        let bytes = self.take_nacked(now, trimmed, at_last_hop);
+        let bytes = self.take_nacked(now, trimmed, trimmed_so);
         let (sent_at, in_flight) = (trimmed.sent_at, self.in_flight);
         let nack = congestion::Nack { now, bytes, sent_at, in_flight, trimmed: true };
         let decision = self.route.on_nack.apply(&mut self.control, &nack);
@@ -214,7 +214,7 @@ impl Sender {
         let (mut bytes, mut sent_at) = (Bytes::ZERO, Time::ZERO);
         for seq in packets.filter(|&seq| is_named(seq)) {
             if let Some(lost) = self.sent.take_old(now, seq, mark) {
-                bytes += self.take_nacked(now, lost, false);
+                bytes += self.take_nacked(now, lost, (false, false));
                 sent_at = sent_at.max(lost.sent_at);
             }
         }
@@ -226,11 +226,17 @@ impl Sender {
         }
     }
 
-    /// A packet that a NACK names leaves the window; returns its payload.
-    pub(super) fn take_nacked(&mut self, now: Time, lost: LostPacket, at_last_hop: bool) -> Bytes {
+    /// A packet that a NACK names leaves the window; returns its payload. The path selector hears whether it was trimmed at
+    /// the last hop, and whether it carried a mark.
+    pub(super) fn take_nacked(
+        &mut self,
+        now: Time,
+        lost: LostPacket,
+        (at_last_hop, ecn_ce): (bool, bool),
+    ) -> Bytes {
         let len = self.take_out(lost);
         if let Some(sample) = self.sample_of(now, lost) {
-            self.balancer.on_nack(sample, at_last_hop, &mut self.random);
+            self.balancer.on_nack(sample, at_last_hop, ecn_ce, &mut self.random);
         }
         len
     }

@@ -230,7 +230,7 @@ impl Sender {
         let (mut bytes, mut sent_at) = (Bytes::ZERO, Time::ZERO);
         for (seq, left_at) in named {
             if let Some(lost) = self.sent.take_one(now, seq, left_at) {
-                bytes += self.take_nacked(now, lost, true);
+                bytes += self.take_nacked(now, lost, (true, false));
                 sent_at = sent_at.max(lost.sent_at);
             }
         }

@@ -98,7 +98,7 @@ impl Balance for Counting {
     fn on_ack(&mut self, sample: PathSample, _ecn_ce: bool, _random: &mut Random) {
         self.log.lock().unwrap().entropies_acked.push(sample.entropy);
     }
-    fn on_nack(&mut self, sample: PathSample, _at_last_hop: bool, _random: &mut Random) {
+    fn on_nack(&mut self, sample: PathSample, _at_last_hop: bool, _ecn_ce: bool, _random: &mut Random) {
         self.log.lock().unwrap().entropies_nacked.push(sample.entropy);
     }
     fn on_loss(&mut self, sample: PathSample, _random: &mut Random) {
@@ -215,7 +215,7 @@ impl Bench {
     /// A NACK of the transmission of `seq` that left at `sent_at`.
     fn nack(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32) {
         let echo = Echo { sent_at, entropy: (seq as u16).wrapping_add(100) };
-        self.dispatch_ack(now, seq, cumulative, Fate::Trimmed { echo, at_last_hop: false });
+        self.dispatch_ack(now, seq, cumulative, Fate::Trimmed { echo, at_last_hop: false, ecn_ce: false });
     }
 
     fn dispatch_ack(&mut self, now: Time, seq: u32, cumulative: u32, fate: Fate) {

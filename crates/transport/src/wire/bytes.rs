@@ -3,7 +3,7 @@
 //! | offset | bytes | data | ACK | NACK |
 //! |---|---|---|---|---|
 //! | 0 | 1 | version (high 4 bits) and kind 0 (low 4) | version and kind 1 | version and kind 2 |
-//! | 1 | 1 | profile of the flow; bit 7 = asks for an ACK | flags: bit 0 = congestion mark echoed | flags: bit 2 = trimmed at the last hop |
+//! | 1 | 1 | profile of the flow; bit 7 = asks for an ACK | flags: bit 0 = congestion mark echoed | flags: bit 0 = congestion mark echoed, bit 2 = trimmed at the last hop |
 //! | 2 | 2 | entropy | entropy echoed | entropy echoed |
 //! | 4 | 4 | flow | flow | flow |
 //! | 8 | 8 | send time, ps | send time echoed | send time echoed |
@@ -251,7 +251,10 @@ fn encode_feedback(feedback: &Feedback, out: &mut [u8]) {
             out[24..28].copy_from_slice(&limit.to_be_bytes());
             (KIND_TAKEN, u8::from(ecn_ce) * FLAG_ECN_CE, echo)
         }
-        Fate::Trimmed { echo, at_last_hop } => (KIND_NACK, u8::from(at_last_hop) * FLAG_LAST_HOP, echo),
+        Fate::Trimmed { echo, at_last_hop, ecn_ce } => {
+            let flags = (u8::from(ecn_ce) * FLAG_ECN_CE) | (u8::from(at_last_hop) * FLAG_LAST_HOP);
+            (KIND_NACK, flags, echo)
+        }
         Fate::Missing { packets } => {
             encode_front(out, KIND_BLOCK_NACK, 0, 0, flow);
             out[8..12].copy_from_slice(&cumulative.to_be_bytes());
@@ -314,7 +317,7 @@ impl<'a> View<'a> {
         let (need, known) = match kind {
             KIND_DATA => (DATA_LEN, u8::MAX),
             KIND_ACK => (ACK_LEN, FLAG_ECN_CE | FLAG_BLOCK_COMPLETE),
-            KIND_NACK => (ACK_LEN, FLAG_LAST_HOP),
+            KIND_NACK => (ACK_LEN, FLAG_ECN_CE | FLAG_LAST_HOP),
             KIND_CODED => (CODED_LEN, u8::MAX),
             KIND_BLOCK_NACK => (BLOCK_NACK_LEN, 0),
             KIND_MAP_ACK => (MAP_ACK_LEN, FLAG_ECN_CE | FLAG_BLOCK_COMPLETE),
@@ -415,7 +418,8 @@ impl<'a> View<'a> {
             return feedback(Fate::Taken { echo, ecn_ce, limit });
         }
         if kind == KIND_NACK {
-            return feedback(Fate::Trimmed { echo, at_last_hop: flags & FLAG_LAST_HOP != 0 });
+            let (ecn_ce, at_last_hop) = (flags & FLAG_ECN_CE != 0, flags & FLAG_LAST_HOP != 0);
+            return feedback(Fate::Trimmed { echo, at_last_hop, ecn_ce });
         }
         let (len, profile, ask) = (self.u16_at(24), flags & !FLAG_ASK, flags & FLAG_ASK != 0);
         let data = Data { flow, seq, packets: count, len, sent_at, entropy, profile, ask };
@@ -474,7 +478,7 @@ mod tests {
                     KIND_DATA => Header::Data(data),
                     KIND_ACK => feedback(Fate::Arrived { echo, ecn_ce, block_complete, map: 0 }),
                     KIND_MAP_ACK => feedback(Fate::Arrived { echo, ecn_ce, block_complete, map }),
-                    KIND_NACK => feedback(Fate::Trimmed { echo, at_last_hop: ecn_ce }),
+                    KIND_NACK => feedback(Fate::Trimmed { echo, at_last_hop: block_complete, ecn_ce }),
                     KIND_CODED => Header::Coded(Coded { data, shape, last_len, block_wait_ns }),
                     KIND_BLOCK_NACK => feedback(Fate::Missing { packets: block_wait_ns }),
                     KIND_PULL => Header::Feedback(Feedback {
@@ -544,8 +548,8 @@ mod tests {
         assert_eq!(mapped.0[..mapped.1], expected);
         let asking = bytes(&Header::Data(Data { ask: true, ..DATA }));
         assert_eq!(asking.0[..2], [0x10, 0xa3]);
-        let nack = feedback(Fate::Trimmed { echo, at_last_hop: true });
-        let expected = [0x12, 4, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7];
+        let nack = feedback(Fate::Trimmed { echo, at_last_hop: true, ecn_ce: true });
+        let expected = [0x12, 5, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7];
         assert_eq!(nack.0[..nack.1], expected);
         let nack = feedback(Fate::Missing { packets: 8 });
         let expected = [0x14, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 6, 0, 0, 0, 8];
@@ -585,9 +589,9 @@ mod tests {
         let shape = |data, parity| DecodeError::Shape { data, parity };
         assert_eq!(with(0, 0x20), DecodeError::Version { version: 2 });
         assert_eq!(with(0, 0x1c), DecodeError::Kind { kind: 12 });
-        let [odd_ack, marked_nack] = [[0x11, 4], [0x12, 1]].map(|front| [&front[..], &good[2..]].concat());
+        let [odd_ack, odd_nack] = [[0x11, 4], [0x12, 2]].map(|front| [&front[..], &good[2..]].concat());
         assert_eq!(Header::decode(&odd_ack), Err(DecodeError::Flags { flags: 4 }));
-        assert_eq!(Header::decode(&marked_nack), Err(DecodeError::Flags { flags: 1 }));
+        assert_eq!(Header::decode(&odd_nack), Err(DecodeError::Flags { flags: 2 }));
         assert_eq!(
             Header::decode(&good[..len - 1]),
             Err(DecodeError::Truncated { need: len, have: len - 1 })

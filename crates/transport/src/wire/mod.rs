@@ -151,6 +151,8 @@ pub enum Fate {
         echo: Echo,
         /// Whether it was the port to the receiver: every path ends there.
         at_last_hop: bool,
+        /// Whether it carried a congestion mark, of a port before.
+        ecn_ce: bool,
     },
     /// The receiver has waited for the packet's block and is still missing packets of it: a NACK (Uno, section 4.2). Of
     /// a block with more than 32 packets there may be several.

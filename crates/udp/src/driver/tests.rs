@@ -118,7 +118,8 @@ fn parity_does_not_count_towards_the_longest_message() {
 #[test]
 fn strangers_that_send_nothing_of_use_get_no_number() {
     let mut driver = driver();
-    let fate = Fate::Trimmed { echo: Echo { sent_at: Time::ZERO, entropy: 0 }, at_last_hop: false };
+    let fate =
+        Fate::Trimmed { echo: Echo { sent_at: Time::ZERO, entropy: 0 }, at_last_hop: false, ecn_ce: false };
     let nack = Feedback { flow: FlowId(1), seq: 0, cumulative: 0, fate };
     feed(&mut driver, 1, bytes(&Header::Feedback(nack), 0));
     // Too long; beyond the end of the message; a short segment in the middle.

@@ -73,10 +73,10 @@ macro_rules! balancers {
                 }
             }
 
-            fn on_nack(&mut self, sample: PathSample, at_last_hop: bool, random: &mut Random) {
+            fn on_nack(&mut self, sample: PathSample, at_last_hop: bool, ecn_ce: bool, random: &mut Random) {
                 match self {
-                    $(Self::$variant(balancer) => balancer.on_nack(sample, at_last_hop, random),)*
-                    Self::Custom(balancer) => balancer.on_nack(sample, at_last_hop, random),
+                    $(Self::$variant(balancer) => balancer.on_nack(sample, at_last_hop, ecn_ce, random),)*
+                    Self::Custom(balancer) => balancer.on_nack(sample, at_last_hop, ecn_ce, random),
                 }
             }
 

@@ -182,7 +182,7 @@ impl Balance for Plb {
         }
     }
 
-    fn on_nack(&mut self, sample: PathSample, _at_last_hop: bool, random: &mut Random) {
+    fn on_nack(&mut self, sample: PathSample, _at_last_hop: bool, _ecn_ce: bool, random: &mut Random) {
         self.on_lost(sample.now, random);
     }
 
@@ -332,7 +332,7 @@ mod tests {
     fn a_nack_is_a_time_out() {
         let mut flow = linux();
         let before = flow.entropy();
-        flow.balancer.on_nack(flow.sample(0), false, &mut flow.random);
+        flow.balancer.on_nack(flow.sample(0), false, false, &mut flow.random);
         assert_ne!(flow.entropy(), before);
         assert!(!flow.lose());
     }

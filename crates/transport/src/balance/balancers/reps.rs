@@ -8,7 +8,7 @@
 //!
 //! Where ports trim, a time-out is no congestion. Where they drop it may be, and it freezes only a flow that had low
 //! round trips for as long as the packet was waited for. A packet trimmed at the last hop met no queue that another path
-//! avoids: its entropy is kept. Retransmissions choose like new packets. Left out: the lifetime of an entropy whose ACK
+//! avoids: its entropy is kept, unless a port before has marked it. Retransmissions choose like new packets. Left out: the lifetime of an entropy whose ACK
 //! stands for many packets.
 //!
 //! [`reps_early`](super::reps_early) is the version before.
@@ -150,9 +150,9 @@ impl Balance for Reps {
         }
     }
 
-    fn on_nack(&mut self, sample: PathSample, at_last_hop: bool, _random: &mut Random) {
+    fn on_nack(&mut self, sample: PathSample, at_last_hop: bool, ecn_ce: bool, _random: &mut Random) {
         self.thaw(sample.now);
-        if at_last_hop {
+        if at_last_hop && !ecn_ce {
             self.cache.put(sample.entropy);
         }
     }
@@ -227,11 +227,13 @@ mod tests {
     }
 
     #[test]
-    fn of_trimmed_packets_those_of_the_last_hop_are_kept() {
+    fn of_trimmed_packets_those_of_the_last_hop_are_kept_that_carry_no_mark() {
         let mut flow = reps();
-        let (early, last) = (flow.sample(3), flow.sample(4));
-        flow.balancer.on_nack(early, false, &mut flow.random);
-        flow.balancer.on_nack(last, true, &mut flow.random);
+        for (entropy, at_last_hop, ecn_ce) in
+            [(3, false, false), (4, true, false), (5, true, true), (6, false, true)]
+        {
+            flow.balancer.on_nack(flow.sample(entropy), at_last_hop, ecn_ce, &mut flow.random);
+        }
         assert_eq!(given(&flow.send(10)), [4]);
     }
 

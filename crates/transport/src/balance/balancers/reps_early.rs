@@ -153,7 +153,7 @@ mod tests {
     fn what_is_trimmed_lost_or_timed_out_is_not_kept() {
         let (mut flow, next) = (explored(), path().bdp_packets() as Entropy);
         let sample = flow.sample(3);
-        flow.balancer.on_nack(sample, false, &mut flow.random);
+        flow.balancer.on_nack(sample, false, false, &mut flow.random);
         flow.balancer.on_loss(sample, &mut flow.random);
         flow.time_out(3);
         assert_eq!(flow.entropy(), next);

@@ -253,7 +253,7 @@ impl Balance for Unolb {
         }
     }
 
-    fn on_nack(&mut self, sample: PathSample, _at_last_hop: bool, random: &mut Random) {
+    fn on_nack(&mut self, sample: PathSample, _at_last_hop: bool, _ecn_ce: bool, random: &mut Random) {
         self.on_lost(sample, random);
     }
 
@@ -426,7 +426,7 @@ mod tests {
         flow.lose(9);
         let moved = flow.entropies();
         flow.now += rtts(3.0);
-        flow.balancer.on_nack(PathSample { now: flow.now, ..old }, false, &mut flow.random);
+        flow.balancer.on_nack(PathSample { now: flow.now, ..old }, false, false, &mut flow.random);
         assert_eq!(flow.entropies(), moved);
     }
 

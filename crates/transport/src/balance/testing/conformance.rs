@@ -50,7 +50,9 @@ fn run(config: &BalanceConfig, events: &[Event], flow: u32, seed: u64) -> Vec<En
                 of(age).into_iter().for_each(|f| balancer.on_ack(f, ecn_ce, &mut random));
             }
             Event::Nack { age } => {
-                of(age).into_iter().for_each(|f| balancer.on_nack(f, age % 2 == 0, &mut random));
+                of(age)
+                    .into_iter()
+                    .for_each(|f| balancer.on_nack(f, age % 2 == 0, age % 3 == 0, &mut random));
             }
             Event::Loss { age } => of(age).into_iter().for_each(|f| balancer.on_loss(f, &mut random)),
             Event::Timeout { age } => of(age).into_iter().for_each(|f| balancer.on_timeout(f, &mut random)),

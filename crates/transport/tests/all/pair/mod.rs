@@ -509,7 +509,7 @@ proptest! {
                     let shape = Shape::new(len as u8 % 20 + 1, count as u8 % 5 + 1).unwrap();
                     Header::Coded(Coded { data, shape, last_len: len, block_wait_ns: us as u32 })
                 }
-                _ => feedback(seq, Fate::Trimmed { echo, at_last_hop: false }),
+                _ => feedback(seq, Fate::Trimmed { echo, at_last_hop: false, ecn_ce: false }),
             };
             let packet = Incoming { trimmed: cut(kind == 1), ..Incoming::new(HostId(1), header) };
             pair.hosts[0].endpoint.handle_packet(Time::ZERO + Duration::from_us(30), packet);
