@@ -54,7 +54,11 @@ pub(crate) fn route_of(input: &mut Input<'_>, codings: &[&'static str]) -> (Arc<
         balance: BalanceConfig::by_name(pick(balance::NAMES, input.byte())).expect("a built-in name"),
         coding: CodingConfig::by_name(pick(codings, input.byte())).expect("a built-in name"),
         recovery: RecoveryConfig {
-            rto: Rto::Rfc6298 { variance_floor: Duration::from_us(50), min: Duration::ZERO },
+            rto: Rto::Rfc6298 {
+                initial: Duration::from_us(150),
+                variance_floor: Duration::from_us(50),
+                min: Duration::ZERO,
+            },
             backoff: input.byte().is_multiple_of(2),
             policy: RecoveryPolicy::by_name(pick(recovery::NAMES, input.byte())).expect("its name"),
         },

@@ -66,6 +66,7 @@ pub(super) fn recovery_schema(_: &mut SchemaGenerator) -> Schema {
         &json_schema!({ "type": "object", "additionalProperties": false, "properties": {
             "name": { "type": "string", "enum": recovery::NAMES },
             "rto": { "type": "string", "description": "As transport.rto, for this class only." },
+            "rto_initial": { "type": "string", "description": "As transport.rto_initial, for this class only." },
             "rto_variance_floor": {
                 "type": "string",
                 "description": "As transport.rto_variance_floor, for this class only.",

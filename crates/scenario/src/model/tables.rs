@@ -67,6 +67,8 @@ tables! {
         start: FirstWindow,
         /// Retransmission time-out: "path" (base RTT and full buffers along the path), "rfc6298" or a time. Default: path.
         rto: RtoRule,
+        /// The time-out under "rfc6298" before a flow's first round trip. Default: 1s.
+        rto_initial: Duration,
         /// The least by which a time-out under "rfc6298" is longer than the smoothed round trip. Default: 1ms.
         rto_variance_floor: Duration,
         /// The shortest time-out under "rfc6298". Default: 1ms.

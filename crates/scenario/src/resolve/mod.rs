@@ -227,6 +227,11 @@ fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError>
             "give \"path\", \"rfc6298\" or a time",
         ));
     }
+    let rto_initial = written.rto_initial.unwrap_or(Duration::from_ms(1000));
+    if rto_initial.is_zero() {
+        let cure = "give a time, such as \"1s\"";
+        return Err(ValueError::rule("transport.rto_initial", "a time-out of nothing", cure));
+    }
     let balance = written.balance.unwrap_or_else(|| Part::named("scheme"));
     if balance.name().is_none() {
         let cure = "give \"scheme\", a path selector, or { name = ..., ... }";
@@ -237,6 +242,7 @@ fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError>
         header,
         start,
         rto,
+        rto_initial,
         rto_variance_floor: written.rto_variance_floor.unwrap_or(Duration::from_ms(1)),
         rto_min: written.rto_min.unwrap_or(Duration::from_ms(1)),
         rto_nic: written.rto_nic.unwrap_or(true),

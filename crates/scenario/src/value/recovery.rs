@@ -15,6 +15,8 @@ pub struct Recovery {
     name: Option<String>,
     /// As `transport.rto`, for this class only.
     pub rto: Option<RtoRule>,
+    /// As `transport.rto_initial`, for this class only.
+    pub rto_initial: Option<Duration>,
     /// As `transport.rto_variance_floor`, for this class only.
     pub rto_variance_floor: Option<Duration>,
     /// As `transport.rto_min`, for this class only.
@@ -30,6 +32,10 @@ impl Recovery {
     /// The first value that does not fit, or a time-out of zero.
     pub fn read(path: &str, table: &Table) -> Result<Self, ValueError> {
         let recovery: Self = read(path, table)?;
+        if recovery.rto_initial.is_some_and(Duration::is_zero) {
+            let cure = "give a time, such as \"1s\"";
+            return Err(ValueError::rule("rto_initial", "a time-out of nothing", cure).below(path));
+        }
         if matches!(recovery.rto, Some(RtoRule::Value(time)) if time.is_zero()) {
             let cure = "give \"path\", \"rfc6298\" or a time";
             return Err(ValueError::rule("rto", "a time-out of nothing", cure).below(path));
@@ -58,6 +64,7 @@ mod tests {
             ("{ rto_min = \"5 parsecs\" }", "rto_min: ", "\"14us\""),
             ("{ rto = 5 }", "rto: 5 does not fit here", "in quotes"),
             ("{ rto = \"0ns\" }", "rto: a time-out of nothing", "\"rfc6298\""),
+            ("{ rto_initial = \"0ns\" }", "rto_initial: a time-out of nothing", "\"1s\""),
             ("{ backoff = \"x\" }", "backoff: ", "true or false"),
             ("{ name = \"rck\" }", "\"rck\" is not a known loss recovery", "did you mean \"rack\"?"),
         ];

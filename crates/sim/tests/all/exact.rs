@@ -24,9 +24,11 @@ fn busy(seed: u64, balance: &str, control_name: &str) -> Spec {
     // Every kind of loss detection and of window check is used.
     let mut chosen = (*scheme(control(control_name), balance)).clone();
     let min = Duration::from_us(1);
-    chosen.recovery.rto =
-        [Rto::Path, Rto::Rfc6298 { variance_floor: min, min }, Rto::Fixed(Duration::from_us(300))]
-            [seed as usize % 3];
+    chosen.recovery.rto = [
+        Rto::Path,
+        Rto::Rfc6298 { initial: Duration::from_us(500), variance_floor: min, min },
+        Rto::Fixed(Duration::from_us(300)),
+    ][seed as usize % 3];
     chosen.recovery.backoff = seed.is_multiple_of(2);
     chosen.recovery.policy = [RecoveryPolicy::PerPacketRto, RecoveryPolicy::Rack][seed as usize / 3 % 2];
     chosen.window_check = [WindowCheck::Below, WindowCheck::Fits][seed as usize / 6 % 2];

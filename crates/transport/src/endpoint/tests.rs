@@ -323,7 +323,8 @@ fn a_coded_header_that_contradicts_itself_claims_no_receiver() {
 #[test]
 fn a_time_out_that_shrinks_comes_earlier() {
     let mut endpoint = endpoint();
-    let rto = Rto::Rfc6298 { variance_floor: Duration::from_us(1), min: Duration::ZERO };
+    let (initial, variance_floor) = (Duration::from_us(300), Duration::from_us(1));
+    let rto = Rto::Rfc6298 { initial, variance_floor, min: Duration::ZERO };
     endpoint
         .submit(us(0), message_over(Path { base_rtt: Duration::from_us(100), ..testing::path() }, 0, 2, rto));
     send_all(&mut endpoint, us(0));

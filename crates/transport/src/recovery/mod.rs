@@ -34,9 +34,10 @@ use farspan_units::Duration;
 pub enum Rto {
     /// Base RTT plus the largest wait in full buffers along the path.
     Path,
-    /// From the RTT estimate (RFC 6298), with a floor under the variation. Before the first sample, the path's base RTT
-    /// stands in for the sample that a handshake would give.
+    /// From the RTT estimate (RFC 6298), with a floor under the variation.
     Rfc6298 {
+        /// The time-out before the first sample; 1 s in RFC 6298 (2.1). It is no sample: there is no handshake that gives one.
+        initial: Duration,
         /// The least by which a time-out is longer than the smoothed round trip.
         variance_floor: Duration,
         /// The shortest time-out.
@@ -54,12 +55,7 @@ impl Rto {
     pub(crate) fn initial(self, path: &Path) -> Duration {
         match self {
             Self::Path => path.base_rtt + path.max_queueing,
-            Self::Rfc6298 { variance_floor, min } => {
-                let mut estimate = RttEstimate::default();
-                estimate.update(path.base_rtt);
-                estimate.rto(variance_floor, min)
-            }
-            Self::Fixed(rto) => rto,
+            Self::Rfc6298 { initial: rto, .. } | Self::Fixed(rto) => rto,
             Self::BaseRtts(count) => path.base_rtt * u64::from(count),
         }
     }
@@ -77,9 +73,11 @@ pub struct RecoveryConfig {
 }
 
 impl Default for RecoveryConfig {
-    /// As TCP does it: RACK, and the time-out of RFC 6298 with back-off, at least 5 ms above the smoothed round trip.
+    /// As TCP does it: RACK, and the time-out of RFC 6298 with back-off, 1 s to begin with, then at least 5 ms above the
+    /// smoothed round trip.
     fn default() -> Self {
-        let rto = Rto::Rfc6298 { variance_floor: Duration::from_ms(5), min: Duration::ZERO };
+        let (initial, variance_floor) = (Duration::from_ms(1000), Duration::from_ms(5));
+        let rto = Rto::Rfc6298 { initial, variance_floor, min: Duration::ZERO };
         Self { rto, backoff: true, policy: RecoveryPolicy::Rack }
     }
 }
@@ -100,12 +98,10 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_sample_the_base_rtt_stands_in_for_it() {
-        let mut path = path();
-        path.base_rtt = Duration::from_us(14);
-        let rto = |variance_floor, min| Rto::Rfc6298 { variance_floor, min }.initial(&path);
-        assert_eq!(rto(Duration::ZERO, Duration::ZERO), Duration::from_us(14 + 4 * 7));
-        assert_eq!(rto(Duration::from_ms(1), Duration::ZERO), Duration::from_us(1014));
-        assert_eq!(rto(Duration::from_ms(1), Duration::from_ms(2)), Duration::from_ms(2));
+    fn before_the_first_sample_the_time_out_of_rfc_6298_is_what_was_given_and_a_second_by_default() {
+        let (initial, variance_floor, min) =
+            (Duration::from_us(9), Duration::from_ms(1), Duration::from_ms(2));
+        assert_eq!(Rto::Rfc6298 { initial, variance_floor, min }.initial(&path()), initial);
+        assert_eq!(RecoveryConfig::default().rto.initial(&path()), Duration::from_ms(1000));
     }
 }

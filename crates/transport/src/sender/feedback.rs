@@ -250,7 +250,7 @@ impl Sender {
         cold.note_news(now);
         cold.rtt.update(rtt);
         self.srtt = cold.rtt.smoothed();
-        let Rto::Rfc6298 { variance_floor, min } = self.route.recovery.rto else { return false };
+        let Rto::Rfc6298 { variance_floor, min, .. } = self.route.recovery.rto else { return false };
         let before = core::mem::replace(&mut cold.rto, cold.rtt.rto(variance_floor, min));
         cold.rto < before
     }

@@ -381,6 +381,7 @@ fn recovery(path: &str, scenario: &Scenario, part: &Part) -> Result<RecoveryConf
     let rto = match own.rto.unwrap_or(of_all.rto) {
         RtoRule::Path => Rto::Path,
         RtoRule::Rfc6298 => Rto::Rfc6298 {
+            initial: own.rto_initial.unwrap_or(of_all.rto_initial),
             variance_floor: own.rto_variance_floor.unwrap_or(of_all.rto_variance_floor),
             min: own.rto_min.unwrap_or(of_all.rto_min),
         },

@@ -245,6 +245,7 @@ fn kind(proxy: &Proxy, scenario: &Scenario, inter: &Scheme) -> ProxyKind<NaiveSp
         RtoRule::ThreeRtts => Rto::BaseRtts(3),
         RtoRule::Value(time) => Rto::Fixed(time),
         RtoRule::Rfc6298 => Rto::Rfc6298 {
+            initial: scenario.transport.rto_initial,
             variance_floor: scenario.transport.rto_variance_floor,
             min: scenario.transport.rto_min,
         },

@@ -49,6 +49,7 @@ pub(super) fn of(resolved: &Resolved, world: &World, routes: &Routes) -> Vec<Str
         warnings.extend(telemetry(world, class, &path));
         warnings.extend(time_out(world, class));
         warnings.extend(delay_target(resolved, world, class, &path));
+        warnings.extend(first_time_out(resolved, world, class));
     }
     warnings
 }
@@ -214,6 +215,21 @@ fn window(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -
             name(class),
             window.get(),
             crossed.buffer.get()
+        )
+    })
+}
+
+/// A time-out before the first round trip that the run does not live to see.
+fn first_time_out(resolved: &Resolved, world: &World, class: Class) -> Option<String> {
+    let Rto::Rfc6298 { initial, .. } = world.spec.scheme(class).recovery.rto else {
+        return None;
+    };
+    let stop = resolved.scenario().stop.time;
+    (initial > stop).then(|| {
+        format!(
+            "transport.rto_initial = {initial} is longer than the run (stop.time = {stop}): one of the {} flows that loses its first packets before any \
+             ACK has come never sends them again (a shorter rto_initial does, or transport.rto = \"path\")",
+            name(class)
         )
     })
 }

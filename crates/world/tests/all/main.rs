@@ -21,5 +21,6 @@ mod oscar_rivals;
 mod pfc;
 mod proxy;
 mod reps;
+mod time_outs;
 mod topology;
 mod warnings;

@@ -85,6 +85,21 @@ fn thresholds_above_what_a_buffer_holds_bring_no_mark() {
 }
 
 #[test]
+fn a_first_time_out_that_the_run_does_not_live_to_see() {
+    let of = |set: &[&str]| about(&warnings("uno/incast-mixed", set), "rto_initial");
+    let said = of(&["transport.rto=rfc6298", "stop.time=100ms"]);
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(
+        said[0].starts_with("transport.rto_initial = 1s is longer than the run (stop.time = 100ms)"),
+        "{said:?}"
+    );
+    assert_eq!(of(&["transport.rto=rfc6298", "transport.rto_initial=50ms", "stop.time=100ms"]), [""; 0]);
+    let own = "scheme.intra.recovery={ rto = \"rfc6298\", rto_initial = \"200ms\" }";
+    assert_eq!(of(&[own, "stop.time=100ms"]).len(), 1, "a class's own");
+    assert_eq!(of(&["stop.time=100ms"]), [""; 0], "without rfc6298 it says nothing");
+}
+
+#[test]
 fn jitter_above_the_time_of_a_packet() {
     let of = |set: &[&str]| about(&warnings("uno/incast-intra", set), "jitter");
     assert!(of(&[]).is_empty() && of(&["host.jitter=100ns"]).is_empty());

@@ -444,6 +444,7 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
     let rto = match draw.below(3) {
         0 => Rto::Path,
         1 => Rto::Rfc6298 {
+            initial: base.rtt * 6,
             variance_floor: draw.time(Duration::from_us(1), base.rtt * 4),
             min: Duration::ZERO,
         },

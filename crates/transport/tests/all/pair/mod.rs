@@ -427,7 +427,11 @@ fn all_profiles() -> impl Iterator<Item = FlowProfile> {
 fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
     let rto = prop_oneof![
         Just(Rto::Path),
-        Just(Rto::Rfc6298 { variance_floor: Duration::from_us(15), min: Duration::ZERO }),
+        Just(Rto::Rfc6298 {
+            initial: Duration::from_us(30),
+            variance_floor: Duration::from_us(15),
+            min: Duration::ZERO,
+        }),
         Just(Rto::Fixed(Duration::from_us(8))),
     ];
     let policy = prop::sample::select(recovery::ENTRIES)
