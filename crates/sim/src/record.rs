@@ -1,7 +1,7 @@
 //! Headers in packet records: the fields that the fabric leaves to the driver.
 //!
 //! A data packet names its sender and its flow's profile: the receiver's ACK goes there. Where it is coded,
-//! they stand beside the record, in its [`Side`](farspan_fabric::Side). A record keeps what differs from
+//! they stand beside the record ([`Packets::words`]). A record keeps what differs from
 //! packet to packet; what all packets of a message say alike, the plan does ([`MessageFacts`]).
 //!
 //! An ACK whose map names packets has it there, too; so have a numbered packet its number and a proxy's ACK its limit.
@@ -9,7 +9,7 @@
 //! An ACK or a NACK does not name its sender: nothing in a simulated network forges one, and it finds the
 //! flow's sender by its flow.
 
-use farspan_fabric::{Access, Packet, PacketId, Packets, Side};
+use farspan_fabric::{Access, Packet, PacketId, Packets};
 use farspan_transport::balance::Entropy;
 use farspan_transport::coding::Layout;
 use farspan_transport::in_place::{DataPacket, Reply};
@@ -86,8 +86,7 @@ pub(crate) fn insert_data(
     packets.insert(data_record(DATA, data, [data.seq, sender(from, data.profile)], to, size))
 }
 
-/// Makes the record of a control packet from `from`; `header`: size of a header. An ACK of one packet, which most are, has a way of
-/// its own.
+/// Makes the record of a control packet from `from`; `header`: size of a header. An ACK, which most are, has a way of its own.
 #[inline(always)]
 pub(crate) fn insert_reply(
     packets: &mut Packets<impl Access>,
@@ -98,10 +97,14 @@ pub(crate) fn insert_reply(
     let Reply { to, entropy, ack_bytes, feedback: Feedback { flow, seq, cumulative, fate }, .. } = *reply;
     let size = header + Bytes::new(u64::from(ack_bytes));
     let id = match fate {
-        Fate::Arrived { echo, ecn_ce, block_complete, map: 0 } => {
-            let packet = Packet::new(flow, to, size, entropy, true, ACK);
+        Fate::Arrived { echo, ecn_ce, block_complete, map } => {
+            let packet = Packet::new(flow, to, size, entropy, true, if map == 0 { ACK } else { MAP_ACK });
             let flags = flags_of_ack(ecn_ce, block_complete);
-            packets.insert(filled(packet, [seq, cumulative], echo.sent_at, flags, echo.entropy))
+            let id = packets.insert(filled(packet, [seq, cumulative], echo.sent_at, flags, echo.entropy));
+            if map != 0 {
+                packets.set_words(id, words_of(map));
+            }
+            id
         }
         _ => insert_other_reply(packets, reply, from, size),
     };
@@ -134,22 +137,23 @@ pub(crate) fn insert(
     let (packet, beside) = match *header {
         Header::Data(data) => {
             let words = [data.seq, sender(from, data.profile)];
-            (data_record(DATA, &data, words, to, size), [0; 2])
+            (data_record(DATA, &data, words, to, size), None)
         }
         Header::Coded(Coded { data, block_wait_ns, .. }) => {
             let packet = data_record(CODED, &data, [data.seq, block_wait_ns], to, size);
-            (packet, [sender(from, data.profile), 0])
+            (packet, Some([sender(from, data.profile), 0]))
         }
         Header::Numbered(Numbered { data, place }) => {
             let words = [data.seq, sender(from, data.profile)];
-            (data_record(NUMBERED, &data, words, to, size), [pack_numbered(place), 0])
+            (data_record(NUMBERED, &data, words, to, size), Some([pack_numbered(place), 0]))
         }
         Header::Feedback(feedback) => feedback_record(feedback, to, size, entropy),
         header => unreachable!("no record has room for {header:?}"),
     };
     let id = packets.insert(packet);
-    if beside != [0; 2] {
-        packets.side_mut(id).words = beside;
+    // Also zeros: words of a packet before may stand there.
+    if let Some(beside) = beside {
+        packets.set_words(id, beside);
     }
     id
 }
@@ -163,16 +167,21 @@ fn data_record(kind: u8, data: &Data, words: [u32; 2], to: HostId, size: Bytes) 
 }
 
 /// The record of a control packet, and what stands beside it.
-fn feedback_record(feedback: Feedback, to: HostId, size: Bytes, entropy: Entropy) -> (Packet, [u32; 2]) {
+fn feedback_record(
+    feedback: Feedback,
+    to: HostId,
+    size: Bytes,
+    entropy: Entropy,
+) -> (Packet, Option<[u32; 2]>) {
     let Feedback { flow, seq, cumulative, fate } = feedback;
     let packet = |kind| Packet::new(flow, to, size, entropy, true, kind);
     let bare = |kind, words| filled(packet(kind), words, Time::ZERO, 0, 0);
-    let alone = |packet| (packet, [0; 2]);
+    let alone = |packet| (packet, None);
     match fate {
         Fate::Arrived { echo, ecn_ce, block_complete, map } => {
             let (kind, flags) = (if map == 0 { ACK } else { MAP_ACK }, flags_of_ack(ecn_ce, block_complete));
             let record = filled(packet(kind), [seq, cumulative], echo.sent_at, flags, echo.entropy);
-            (record, [map as u32, (map >> 32) as u32])
+            (record, (map != 0).then(|| words_of(map)))
         }
         Fate::Trimmed { echo, at_last_hop, ecn_ce } => {
             let flags = (if at_last_hop { AT_LAST_HOP } else { 0 }) | (if ecn_ce { ECN_BEFORE } else { 0 });
@@ -187,7 +196,7 @@ fn feedback_record(feedback: Feedback, to: HostId, size: Bytes, entropy: Entropy
         Fate::Taken { echo, ecn_ce, limit } => {
             let flags = flags_of_ack(ecn_ce, false);
             let record = filled(packet(TAKEN), [seq, cumulative], echo.sent_at, flags, echo.entropy);
-            (record, [limit, 0])
+            (record, Some([limit, 0]))
         }
         Fate::PassedOn { limit } => alone(bare(PASSED_ON, [limit, cumulative])),
         Fate::Gap { first, count } => alone(bare(GAP, [pack_numbered(first), u32::from(count)])),
@@ -217,13 +226,20 @@ const fn flags_of_ack(ecn_ce: bool, block_complete: bool) -> u16 {
     (if ecn_ce { ECN_ECHO } else { 0 }) | (if block_complete { BLOCK_COMPLETE } else { 0 })
 }
 
-/// The map of an ACK, which stands beside its record.
-fn map(side: &Side) -> u64 {
-    u64::from(side.words[0]) | u64::from(side.words[1]) << 32
+/// The map of an ACK in two words, which stand beside its record.
+#[inline(always)]
+const fn words_of(map: u64) -> [u32; 2] {
+    [map as u32, (map >> 32) as u32]
 }
 
-/// A packet in `packet_digest`: its kind, and a number. The flags of an ACK make four kinds of one, and its map four of another;
-/// of a NACK that `passes` a proxy they make two, as the listed digests have it.
+/// The map of an ACK, which has these words beside its record.
+#[inline(always)]
+fn map_of([low, high]: [u32; 2]) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}
+
+/// A packet in `packet_digest`: its kind, and a number. The flags of an ACK make four kinds of one, whatever its map; of a NACK that
+/// `passes` a proxy they make two, as the listed digests have it.
 #[inline(always)]
 pub(crate) fn digest(header: &Header, passes: bool) -> (u64, u32) {
     let (kind, number) = match *header {
@@ -231,9 +247,8 @@ pub(crate) fn digest(header: &Header, passes: bool) -> (u64, u32) {
         Header::Coded(coded) => (CODED, coded.data.seq),
         Header::Numbered(numbered) => (NUMBERED, numbered.data.seq),
         Header::Feedback(Feedback { seq, fate, .. }) => match fate {
-            Fate::Arrived { ecn_ce, block_complete, map, .. } => {
-                let kind = if map == 0 { ACK } else { MAP_ACK };
-                (kind + u8::from(ecn_ce) + u8::from(block_complete) * 4, seq)
+            Fate::Arrived { ecn_ce, block_complete, .. } => {
+                (ACK + u8::from(ecn_ce) + u8::from(block_complete) * 4, seq)
             }
             Fate::Trimmed { at_last_hop, .. } => (NACK + u8::from(passes && at_last_hop), seq),
             Fate::Missing { .. } => (BLOCK_NACK, seq),
@@ -255,16 +270,22 @@ pub(crate) const fn is_whole_data(packet: &Packet) -> bool {
     packet.kind() == DATA && !packet.trimmed()
 }
 
+/// Whether it is an ACK, with a map or without.
+#[inline(always)]
+pub(crate) const fn is_ack(packet: &Packet) -> bool {
+    matches!(packet.kind(), ACK | MAP_ACK)
+}
+
 /// Whether it is a mark at the end of a burst, which is no packet of its message.
 pub(crate) const fn is_mark(packet: &Packet) -> bool {
     packet.kind() == NUMBERED && packet.halves[1] == 0
 }
 
-/// Unpacks a header at `now`, and its sender, whom feedback does not name; `side`: the state kept beside the record, or nothing,
-/// which leaves out the profile of a coded packet and the map of an ACK; `message`: what its packets say alike.
+/// Unpacks a header at `now`, and its sender, whom feedback does not name; `beside`: the words beside the record, or zeros,
+/// which leave out the profile of a coded packet and the map of an ACK; `message`: what its packets say alike.
 pub(crate) fn unpack(
     packet: &Packet,
-    side: &Side,
+    beside: [u32; 2],
     now: Time,
     message: impl FnOnce() -> MessageFacts,
 ) -> (Option<HostId>, Header) {
@@ -274,15 +295,15 @@ pub(crate) fn unpack(
             (Some(from), Header::Data(data))
         }
         CODED => {
-            let (from, coded) = coded(packet, side, now, message());
+            let (from, coded) = coded(packet, beside, now, message());
             (Some(from), Header::Coded(coded))
         }
         NUMBERED => {
             let (from, data) = data(packet, now, message().packets);
-            let place = unpack_numbered(side.words[0]);
+            let place = unpack_numbered(beside[0]);
             (Some(from), Header::Numbered(Numbered { data, place }))
         }
-        _ => (None, Header::Feedback(feedback(packet, side, now))),
+        _ => (None, Header::Feedback(feedback(packet, beside, now))),
     }
 }
 
@@ -294,20 +315,21 @@ pub(crate) fn data(packet: &Packet, now: Time, packets: u32) -> (HostId, Data) {
     (from, Data { flow, seq, packets, len, sent_at: sent_at(packet, now), entropy, profile, ask })
 }
 
-/// Unpacks a packet of a coded message at `now`: its sender, and its header. `side`: the state kept beside
+/// Unpacks a packet of a coded message at `now`: its sender, and its header. `beside`: the words beside
 /// the record.
 #[inline]
-fn coded(packet: &Packet, side: &Side, now: Time, message: MessageFacts) -> (HostId, Coded) {
+fn coded(packet: &Packet, beside: [u32; 2], now: Time, message: MessageFacts) -> (HostId, Coded) {
     let layout = message.layout.expect("a message whose packets are coded has a layout");
     let Packet { flow, words: [seq, block_wait_ns, _], halves: [high, len], entropy, .. } = *packet;
-    let ((from, profile), packets, ask) = (host_and_profile(side.words[0]), message.packets, high & ASK != 0);
+    let ((from, profile), packets, ask) = (host_and_profile(beside[0]), message.packets, high & ASK != 0);
     let data = Data { flow, seq, packets, len, sent_at: sent_at(packet, now), entropy, profile, ask };
     (from, Coded { data, shape: layout.shape(), last_len: layout.last_len(), block_wait_ns })
 }
 
-/// Unpacks an ACK with this map at `now`.
+/// Unpacks an ACK at `now`; `beside`: the words beside the record, of one with a map.
 #[inline(always)]
-pub(crate) fn ack(packet: &Packet, map: u64, now: Time) -> Feedback {
+pub(crate) fn ack(packet: &Packet, beside: impl FnOnce() -> [u32; 2], now: Time) -> Feedback {
+    let map = if packet.kind() == MAP_ACK { map_of(beside()) } else { 0 };
     let Packet { flow, words: [seq, cumulative, _], halves: [high, _], .. } = *packet;
     let (ecn_ce, block_complete) = (high & ECN_ECHO != 0, high & BLOCK_COMPLETE != 0);
     Feedback {
@@ -318,12 +340,11 @@ pub(crate) fn ack(packet: &Packet, map: u64, now: Time) -> Feedback {
     }
 }
 
-/// Unpacks a receiver's feedback at `now`; `side`: the state kept beside the record.
-fn feedback(packet: &Packet, side: &Side, now: Time) -> Feedback {
+/// Unpacks a receiver's feedback at `now`; `beside`: the words beside the record.
+fn feedback(packet: &Packet, beside: [u32; 2], now: Time) -> Feedback {
     let Packet { flow, words: [seq, second, third], halves: [high, _], .. } = *packet;
     match packet.kind() {
-        ACK => ack(packet, 0, now),
-        MAP_ACK => ack(packet, map(side), now),
+        ACK | MAP_ACK => ack(packet, || beside, now),
         NACK => {
             let (at_last_hop, ecn_ce) = (high & AT_LAST_HOP != 0, high & ECN_BEFORE != 0);
             let fate = Fate::Trimmed { echo: echo(packet, now), at_last_hop, ecn_ce };
@@ -331,7 +352,7 @@ fn feedback(packet: &Packet, side: &Side, now: Time) -> Feedback {
         }
         PULL => Feedback { flow, seq: 0, cumulative: second, fate: Fate::Pull { count: seq } },
         TAKEN => {
-            let (echo, ecn_ce, limit) = (echo(packet, now), high & ECN_ECHO != 0, side.words[0]);
+            let (echo, ecn_ce, limit) = (echo(packet, now), high & ECN_ECHO != 0, beside[0]);
             Feedback { flow, seq, cumulative: second, fate: Fate::Taken { echo, ecn_ce, limit } }
         }
         PASSED_ON => Feedback { flow, seq: 0, cumulative: second, fate: Fate::PassedOn { limit: seq } },
@@ -405,9 +426,9 @@ mod tests {
             if is_data && trimmed {
                 packets.trim(id, header, ce);
             }
-            let side = packets.side(id);
+            let beside = packets.words(id);
             let packet = packets.remove(id);
-            prop_assert_eq!(unpack(&packet, &side, now, || message), (is_data.then_some(from), value));
+            prop_assert_eq!(unpack(&packet, beside, now, || message), (is_data.then_some(from), value));
         }
     }
 }

@@ -44,8 +44,7 @@ impl PacketId {
     }
 }
 
-/// State that only some packets carry (in the simulator those of coded messages, and ACKs of several packets), kept beside the
-/// slab so that a record stays small. It travels with the packet from slab to slab ([`Packets::take`], [`Packets::put`]) and is
+/// State that only some packets carry, where ports share state, kept beside the slab so that a record stays small. It travels with the packet from slab to slab ([`Packets::take`], [`Packets::put`]) and is
 /// removed with the packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Side {
@@ -53,8 +52,6 @@ pub struct Side {
     pub ingress: Option<PortId>,
     /// Bytes that the packet occupies in the state that the ports of that switch share.
     pub charged: u16,
-    /// The driver's.
-    pub words: [u32; 2],
 }
 
 /// A packet outside a slab, with what it carries beside its record.
@@ -62,6 +59,7 @@ pub struct Side {
 pub struct MovedPacket {
     packet: Packet,
     side: Side,
+    words: [u32; 2],
     telemetry: Option<Box<Telemetry>>,
 }
 
@@ -103,6 +101,8 @@ pub struct Packets<A = Checked> {
     free: PacketId,
     /// By index, up to the highest at which a packet has carried anything; empty if none has.
     sides: Vec<Side>,
+    /// The driver's words beside records, by index, up to the highest at which a packet had any; empty if none had.
+    words: Vec<[u32; 2]>,
     /// By index, up to the highest at which a packet has carried any; empty if none has.
     telemetry: Vec<Option<Box<Telemetry>>>,
     /// Whether any packet has carried anything beside its record.
@@ -146,6 +146,7 @@ impl<A> Packets<A> {
             slab: Vec::new(),
             free: PacketId::NONE,
             sides: Vec::new(),
+            words: Vec::new(),
             telemetry: Vec::new(),
             is_laden: false,
             access: PhantomData,
@@ -246,13 +247,16 @@ impl<A: Access> Packets<A> {
 
     /// Takes a packet out with what it carries, for another slab.
     pub fn take(&mut self, id: PacketId) -> MovedPacket {
-        let (side, telemetry) = (self.side(id), self.take_telemetry(id));
-        MovedPacket { packet: self.remove(id), side, telemetry }
+        let (side, words, telemetry) = (self.side(id), self.words(id), self.take_telemetry(id));
+        MovedPacket { packet: self.remove(id), side, words, telemetry }
     }
 
     /// Takes in a packet that was in another slab.
-    pub fn put(&mut self, MovedPacket { packet, side, telemetry }: MovedPacket) -> PacketId {
+    pub fn put(&mut self, MovedPacket { packet, side, words, telemetry }: MovedPacket) -> PacketId {
         let id = self.insert(packet);
+        if words != [0; 2] {
+            self.set_words(id, words);
+        }
         if side != Side::default() {
             *self.side_mut(id) = side;
         }
@@ -282,6 +286,28 @@ impl<A: Access> Packets<A> {
     fn make_sides(&mut self) {
         self.is_laden = true;
         self.sides.resize(self.slab.len(), Side::default());
+    }
+
+    /// The driver's words beside the record of a packet that was [given](Self::set_words) any; of another, anything: they are not
+    /// cleared when a packet is taken out, and cost those that have none nothing. Its record must say whether it has any.
+    #[must_use]
+    #[inline]
+    pub fn words(&self, id: PacketId) -> [u32; 2] {
+        self.words.get(id.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// Gives a packet words of the driver's beside its record, which travel with it from slab to slab.
+    #[inline]
+    pub fn set_words(&mut self, id: PacketId, words: [u32; 2]) {
+        if self.words.len() <= id.0 as usize {
+            self.make_words();
+        }
+        self.words[id.0 as usize] = words;
+    }
+
+    #[cold]
+    fn make_words(&mut self) {
+        self.words.resize(self.slab.capacity(), [0; 2]);
     }
 
     /// As [`Self::side_mut`], if there is room for it.
@@ -343,6 +369,11 @@ impl<A: Access> Packets<A> {
     /// Lets two packets change places, one of them the last of its queue and the other in none.
     pub(crate) fn swap(&mut self, a: PacketId, b: PacketId) {
         self.slab.swap(a.0 as usize, b.0 as usize);
+        if !self.words.is_empty() {
+            let (of_a, of_b) = (self.words(a), self.words(b));
+            self.set_words(a, of_b);
+            self.set_words(b, of_a);
+        }
         if self.is_laden {
             let (of_a, of_b) = (self.side(a), self.side(b));
             (*self.side_mut(a), *self.side_mut(b)) = (of_b, of_a);
@@ -466,13 +497,15 @@ mod tests {
     fn what_a_packet_carries_travels_with_it_and_goes_when_it_does() {
         let (mut here, mut there) = (unchecked(), unchecked());
         let (plain, laden) = (here.insert(packet(0)), here.insert(packet(1)));
-        let side = Side { ingress: Some(PortId(7)), charged: 2, words: [9, 8] };
+        let side = Side { ingress: Some(PortId(7)), charged: 2 };
         *here.side_mut(laden) = side;
+        here.set_words(laden, [9, 8]);
         assert_eq!((here.side(plain), here.side(laden)), (Side::default(), side));
         here.swap(plain, laden);
         assert_eq!((here[plain].flow, here.side(plain)), (FlowId(1), side), "it goes where the record goes");
+        assert_eq!(here.words(plain), [9, 8]);
         let moved = there.put(here.take(plain));
-        assert_eq!((there[moved].flow, there.side(moved)), (FlowId(1), side));
+        assert_eq!((there[moved].flow, there.side(moved), there.words(moved)), (FlowId(1), side, [9, 8]));
         let next = here.insert(packet(2));
         assert_eq!(
             (next, here.side(next)),

@@ -3,7 +3,7 @@
 use crate::plan::Plan;
 use crate::record;
 use farspan_fabric::switch::PortEvent;
-use farspan_fabric::{Packet, Port, Side};
+use farspan_fabric::{Packet, Port};
 use farspan_trace::{PacketEvent, Remark};
 use farspan_units::{FlowId, PortId, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -117,7 +117,7 @@ impl PortTracer {
 
     fn push(&mut self, rank: Rank, at: Time, port: PortId, packet: &Packet, remarks: Vec<Remark>) {
         let message = || self.plan.message_facts(packet.flow);
-        let (_, header) = record::unpack(packet, &Side::default(), at, message);
+        let (_, header) = record::unpack(packet, [0; 2], at, message);
         let flow = &self.plan.flows[packet.flow.index()].flow;
         let event = PacketEvent {
             at,

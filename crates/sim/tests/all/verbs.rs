@@ -97,7 +97,8 @@ fn telemetry_through_proxies(seed: u64) -> Spec {
     for scheme in [&mut spec.intra, &mut spec.inter] {
         let scheme = Arc::make_mut(scheme);
         scheme.congestion = CongestionConfig::by_name("hpcc").expect("a built-in name");
-        scheme.profile = FlowProfile::new(scheme.profile.acks.clone(), &scheme.congestion);
+        scheme.profile =
+            FlowProfile::new(scheme.profile.acks.clone(), &scheme.congestion, scheme.recovery.policy);
     }
     for proxy in &mut spec.proxies {
         if let ProxyKind::Naive(naive) = &mut proxy.kind {

@@ -26,7 +26,7 @@ pub const HEADER: Bytes = Bytes::new(64);
 
 pub fn scheme(congestion: CongestionConfig, balance: &str) -> Arc<Scheme> {
     Arc::new(Scheme {
-        profile: FlowProfile::new(AckConfig::default(), &congestion),
+        profile: FlowProfile::new(AckConfig::default(), &congestion, RecoveryPolicy::PerPacketRto),
         congestion,
         balance: BalanceConfig::by_name(balance).expect("a built-in name"),
         recovery: RecoveryConfig { rto: Rto::Path, backoff: true, policy: RecoveryPolicy::PerPacketRto },

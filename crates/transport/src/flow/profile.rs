@@ -4,6 +4,7 @@ use crate::ack::AckConfig;
 use crate::congestion::{CongestionConfig, Needs};
 use crate::notifier::CnpConfig;
 use crate::pulls::PullConfig;
+use crate::recovery::RecoveryPolicy;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -18,25 +19,29 @@ pub struct FlowProfile {
     pub pulls: Option<PullConfig>,
     /// The CNPs that it sends, those of [`Needs::cnps`]; `None`: it sends none.
     pub cnps: Option<CnpConfig>,
-    /// The signals for the control that its ACKs bring.
+    /// The signals that its ACKs bring.
     pub signals: AckSignals,
 }
 
-/// The signals for a control that ACKs bring, beside which packets have arrived and with which marks.
+/// The signals that ACKs bring, beside which packet has arrived, with which mark, and up to which all have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AckSignals {
     /// Bytes by which they make an ACK longer than a header, those of [`Needs::signal_bytes`].
     pub bytes: u16,
     /// Whether the time of arrival is among them: [`Needs::arrival`].
     pub arrival: bool,
+    /// Whether a [map](crate::wire::Fate::Arrived) is: so of a [policy](RecoveryPolicy::wants_maps) that waits for the ACK of each
+    /// packet. ACKs that are [held](crate::ack::AckPolicy::holds) have one anyway.
+    pub map: bool,
 }
 
 impl FlowProfile {
-    /// The profile of flows of this control, whose receivers acknowledge packets so.
+    /// The profile of flows of this control and this recovery, whose receivers acknowledge packets so.
     #[must_use]
-    pub fn new(acks: AckConfig, congestion: &CongestionConfig) -> Self {
+    pub fn new(acks: AckConfig, congestion: &CongestionConfig, recovery: RecoveryPolicy) -> Self {
         let Needs { pulls, cnps, arrival, signal_bytes, .. } = congestion.needs();
-        let signals = AckSignals { bytes: signal_bytes.ack.get() as u16, arrival };
+        let (bytes, map) = (signal_bytes.ack.get() as u16, recovery.wants_maps());
+        let signals = AckSignals { bytes, arrival, map };
         Self { acks, pulls, cnps, signals }
     }
 }

@@ -42,12 +42,13 @@ impl Scheme {
     /// [`RecoveryConfig::default`] does, an ACK for each packet. Its profile is the one that the control needs.
     #[must_use]
     pub fn new(congestion: CongestionConfig) -> Self {
-        let profile = FlowProfile::new(AckConfig::default(), &congestion);
+        let recovery = RecoveryConfig::default();
+        let profile = FlowProfile::new(AckConfig::default(), &congestion, recovery.policy);
         Self {
             on_nack: None,
             congestion,
             balance: BalanceConfig::Ecmp(ecmp::EcmpConfig::default()),
-            recovery: RecoveryConfig::default(),
+            recovery,
             coding: CodingConfig::None(none::NoneConfig::default()),
             window_check: WindowCheck::default(),
             profile,

@@ -83,7 +83,7 @@ impl Counters {
     pub(crate) fn on_duplicate(&mut self, data: &wire::Data, ecn_ce: bool) -> Option<Feedback> {
         self.owns(data).then(|| {
             self.count(ecn_ce);
-            arrived(data, self.packets, ecn_ce, false)
+            arrived(data, (self.packets, 0), ecn_ce, false)
         })
     }
 
@@ -144,15 +144,15 @@ const fn echo(data: &wire::Data) -> Echo {
     Echo { sent_at: data.sent_at, entropy: data.entropy }
 }
 
-/// The ACK of a packet.
+/// The ACK of a packet, with its cumulative number and its map.
 #[inline]
 pub(super) const fn arrived(
     data: &wire::Data,
-    cumulative: u32,
+    (cumulative, map): (u32, u64),
     ecn_ce: bool,
     block_complete: bool,
 ) -> Feedback {
-    let fate = Fate::Arrived { echo: echo(data), ecn_ce, block_complete, map: 0 };
+    let fate = Fate::Arrived { echo: echo(data), ecn_ce, block_complete, map };
     Feedback { flow: data.flow, seq: data.seq, cumulative, fate }
 }
 

@@ -45,6 +45,8 @@ pub(crate) struct Receiver {
     /// The signals that its ACKs bring, apart, so that they fill what is left of a word.
     ack_bytes: u16,
     acks_arrival: bool,
+    /// Whether its ACKs have a map.
+    maps: bool,
     /// The blocks of a coded message.
     pub blocks: Option<Box<IncomingBlocks>>,
     /// Its duties beside an ACK for each packet at once, if there are any.
@@ -55,8 +57,6 @@ pub(crate) struct Receiver {
 #[derive(Debug)]
 pub(crate) struct Duties {
     policy: ack::Acknowledger,
-    /// Whether ACKs have a map.
-    maps: bool,
     /// The ACK that is held, or was held last.
     held: Option<Held>,
     /// The ACK that goes with the next one.
@@ -71,9 +71,8 @@ impl Duties {
     /// Those of a profile, of `owed` pulls and of CNPs; `None`: there are none.
     pub(crate) fn new(acks: &AckConfig, owed: Option<Owed>, notifier: Option<Notifier>) -> Option<Box<Self>> {
         let policy = acks.build();
-        let maps = !policy.holds().is_zero();
         let any = policy.wants_arrivals() || owed.is_some() || notifier.is_some();
-        any.then(|| Box::new(Self { policy, maps, held: None, waiting: None, owed, notifier }))
+        any.then(|| Box::new(Self { policy, held: None, waiting: None, owed, notifier }))
     }
 }
 
@@ -115,6 +114,7 @@ impl Receiver {
         duties: Option<Box<Duties>>,
     ) -> Self {
         let counters = Counters::new(packets);
+        let holds = duties.as_ref().is_some_and(|duties| !duties.policy.holds().is_zero());
         Self {
             name,
             counters,
@@ -123,6 +123,7 @@ impl Receiver {
             ack_entropy_start,
             ack_bytes: signals.bytes,
             acks_arrival: signals.arrival,
+            maps: signals.map || holds,
             blocks: None,
             duties,
         }
@@ -150,7 +151,7 @@ impl Receiver {
         if is_new {
             self.counters.deliver(u64::from(data.len));
         }
-        Some(UncodedArrival { feedback: arrived(data, self.cumulative, ecn_ce, false), is_new })
+        Some(UncodedArrival { feedback: self.arrived(data, ecn_ce, false), is_new })
     }
 
     /// A packet of a coded message arrived; `None` as in [`Self::on_data`].
@@ -176,7 +177,7 @@ impl Receiver {
         };
         self.counters.deliver(goodput.get());
         let decodable = if is_new && is_complete { self.complete(&layout, block) } else { None };
-        let feedback = arrived(&coded.data, self.cumulative, ecn_ce, is_complete);
+        let feedback = self.arrived(&coded.data, ecn_ce, is_complete);
         Some(CodedArrival { feedback, is_new, decodable, delivered: goodput })
     }
 
@@ -275,16 +276,13 @@ impl Receiver {
         is_new: bool,
         ecn_ce: bool,
         (len, asks): (u16, bool),
-        mut reply: Reply,
+        reply: Reply,
         replies: &mut Replies,
     ) -> bool {
-        let (is_last, seq, map) = (self.is_complete(), reply.feedback.seq, self.map());
+        let (is_last, seq) = (self.is_complete(), reply.feedback.seq);
         let to = PeerFlow { peer: reply.to, flow: reply.feedback.flow };
         let Some(duties) = &mut self.duties else { return false };
-        let Fate::Arrived { block_complete, map: own, .. } = &mut reply.feedback.fate else { return false };
-        if duties.maps {
-            *own = map;
-        }
+        let Fate::Arrived { block_complete, .. } = reply.feedback.fate else { return false };
         let arrival = ack::Arrival {
             now,
             seq,
@@ -295,7 +293,7 @@ impl Receiver {
             opens_gap: is_new && seq >= self.cumulative && self.arrived.is_single(),
             ecn_ce,
             asks,
-            completes_block: *block_complete,
+            completes_block: block_complete,
             is_last,
         };
         if let Some(held) = duties.held.take() {
@@ -361,9 +359,13 @@ impl Receiver {
         }
     }
 
-    /// Which of the 64 packets after the cumulative one, which is missing, have arrived: the first the lowest bit.
-    fn map(&self) -> u64 {
-        if self.arrived.is_empty() { 0 } else { self.arrived.map(self.cumulative, self.cumulative + 1) }
+    /// The ACK of a packet. Its map, if it has one: which of the 64 packets after the cumulative one, which is missing, have
+    /// arrived, the first the lowest bit.
+    #[inline(always)]
+    fn arrived(&self, data: &wire::Data, ecn_ce: bool, block_complete: bool) -> Feedback {
+        let floor = self.cumulative;
+        let map = if self.maps && !self.arrived.is_empty() { self.arrived.map(floor, floor + 1) } else { 0 };
+        arrived(data, (floor, map), ecn_ce, block_complete)
     }
 
     /// The ACK of the arrival of just now; `telemetry`: what came with that packet.
@@ -376,7 +378,7 @@ impl Receiver {
         telemetry: Option<Box<Telemetry>>,
     ) -> Reply {
         let entropy = self.counters.ack_entropy(self.ack_entropy_start);
-        let signals = AckSignals { bytes: self.ack_bytes, arrival: self.acks_arrival };
+        let signals = AckSignals { bytes: self.ack_bytes, arrival: self.acks_arrival, map: self.maps };
         Reply::ack(now, (to, entropy), signals, feedback, telemetry)
     }
 

@@ -31,7 +31,7 @@ fn receiver(packets: u32) -> Receiver {
 fn an_ack_says_when_the_packet_came_if_the_control_wants_to_know() {
     let at = |ps| Time::from_ps(ps);
     let reply = |arrival, telemetry| {
-        let signals = AckSignals { bytes: 6, arrival };
+        let signals = AckSignals { bytes: 6, arrival, map: false };
         let mut receiver = Receiver::new(NAME, 9, (0, signals), None);
         let feedback = receiver.on_data(&data(0, 9), false).unwrap().feedback;
         receiver.ack(at(5), HostId(3), feedback, telemetry)
@@ -338,6 +338,20 @@ fn an_ack_names_what_has_arrived_above_the_cumulative_number() {
     assert_eq!(holding.take(66, false), [(66, 1, 1 << 63 | 0b111, false)]);
     assert_eq!(holding.take(1, false), []);
     assert_eq!(holding.take(5, true), [(1, 5, 1 << 59 | 1 << 60, false), (5, 6, 1 << 58 | 1 << 59, true)]);
+}
+
+#[test]
+fn an_ack_for_each_packet_has_a_map_if_the_profile_says_so() {
+    let maps = |map| {
+        let mut receiver = Receiver::new(NAME, 200, (0, AckSignals { map, ..AckSignals::default() }), None);
+        [0, 2, 4, 66, 1, 3, 3].map(|seq| match receiver.on_data(&data(seq, 200), false).unwrap().feedback {
+            Feedback { cumulative, fate: Fate::Arrived { map, .. }, .. } => (cumulative, map),
+            other => panic!("{other:?}"),
+        })
+    };
+    let above = [(1, 0), (1, 0b1), (1, 0b101), (1, 0b101), (3, 1 << 62 | 0b1), (5, 1 << 60), (5, 1 << 60)];
+    assert_eq!(maps(true), above, "packet 66 lies beyond the map of packets 2 to 65");
+    assert_eq!(maps(false), above.map(|(cumulative, _)| (cumulative, 0)));
 }
 
 #[test]

@@ -97,7 +97,11 @@ impl Sender {
             self.complete_block_of(now, ack.seq);
         }
         self.acknowledge_below(now, ack.cumulative);
-        let mapped_below = if ack.map == 0 { 0 } else { self.acknowledge_map(now, ack.cumulative, ack.map) };
+        let mapped_below = if ack.map != 0 && self.reads_maps(now, sent_at) {
+            self.acknowledge_map(now, ack.cumulative, ack.map)
+        } else {
+            0
+        };
         let rto_shrank = self.update_rtt(now, rtt);
 
         let bytes_acked = self.delivered - before + self.sent.take_unreported();
@@ -309,6 +313,14 @@ impl Sender {
             self.complete_blocks_below(cumulative);
         }
         self.sent.advance();
+    }
+
+    /// Whether the map of an ACK of a transmission that left at `sent_at` is read. Where each packet has its ACK, only if the
+    /// oldest that is not acknowledged has timed out, or left a base RTT or more before: it is missing, or its ACK is. Else
+    /// packets and ACKs have overtaken each other, and the ACKs that a map stands in for are on their way.
+    #[inline(always)]
+    fn reads_maps(&self, now: Time, sent_at: Time) -> bool {
+        !self.route.held.is_zero() || self.sent.is_overdue(now, sent_at, self.route.path.base_rtt)
     }
 
     /// Acknowledges what a map names and was sent: bit `i` is packet `cumulative + 1 + i`. Gives the packet after the last

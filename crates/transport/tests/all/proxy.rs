@@ -1,6 +1,7 @@
 //! A sender, a proxy and a receiver over a channel that loses, trims, reorders and duplicates: the receiver has every byte
 //! once, whatever becomes of the proxy.
 
+use farspan_transport::ack::AckConfig;
 use farspan_transport::balance::{BalanceConfig, spray};
 use farspan_transport::coding::{CodingConfig, Payload};
 use farspan_transport::congestion::CongestionConfig;
@@ -52,7 +53,7 @@ fn path(delay: Duration, class: Class) -> Path {
 fn scheme(control: &str) -> Scheme {
     let congestion = CongestionConfig::by_name(control).unwrap();
     Scheme {
-        profile: FlowProfile::new(farspan_transport::ack::AckConfig::default(), &congestion),
+        profile: FlowProfile::new(AckConfig::default(), &congestion, RecoveryPolicy::PerPacketRto),
         congestion,
         balance: BalanceConfig::Spray(spray::SprayConfig { entropy_bits: 3 }),
         coding: CodingConfig::by_name("none").unwrap(),

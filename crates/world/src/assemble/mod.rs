@@ -188,7 +188,7 @@ impl World {
         };
         *replaced = Some(control.clone());
         let (scheme, congestion) = (Arc::make_mut(scheme), CongestionConfig::Custom(control));
-        scheme.profile = FlowProfile::new(scheme.profile.acks.clone(), &congestion);
+        scheme.profile = FlowProfile::new(scheme.profile.acks.clone(), &congestion, scheme.recovery.policy);
         (scheme.congestion, scheme.on_nack) = (congestion, None);
     }
 
@@ -346,12 +346,15 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
             format!("{signals} of its own in packets of {}, and {LARGEST_PACKET} is the most", sizes.mtu());
         return Err(ValueError::rule(control_path, problem, "write a smaller transport.payload"));
     }
+    let acks = component("transport.ack", &scenario.transport.ack.0)?;
+    let balance = component(&format!("{path}.balance"), &class.balance.0)?;
+    let recovery = recovery(&format!("{path}.recovery"), scenario, &class.recovery)?;
     Ok(Scheme {
-        profile: FlowProfile::new(component("transport.ack", &scenario.transport.ack.0)?, &congestion),
+        profile: FlowProfile::new(acks, &congestion, recovery.policy),
         congestion,
         on_nack: on_nack(&class.congestion),
-        balance: component(&format!("{path}.balance"), &class.balance.0)?,
-        recovery: recovery(&format!("{path}.recovery"), scenario, &class.recovery)?,
+        balance,
+        recovery,
         coding: component(&format!("{path}.coding"), &class.coding.0)?,
         window_check: class.window_check,
     })

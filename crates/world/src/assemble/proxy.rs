@@ -236,7 +236,7 @@ fn kind(proxy: &Proxy, scenario: &Scenario, inter: &Scheme) -> ProxyKind<NaiveSp
         OnwardRule::LineRate => {
             let window = FixedWindowConfig { cwnd: Some(Bytes::MAX), pacing_rate: None };
             let congestion = CongestionConfig::FixedWindow(window);
-            let profile = FlowProfile::new(inter.profile.acks.clone(), &congestion);
+            let profile = FlowProfile::new(inter.profile.acks.clone(), &congestion, inter.recovery.policy);
             Scheme { congestion, profile, ..inter.clone() }
         }
     };

@@ -3,7 +3,7 @@
 use super::{Host, verbs};
 use crate::node::common::Common;
 use crate::observe::trace::Seen;
-use crate::record::{self, ACK};
+use crate::record;
 use farspan_fabric::PacketId;
 use farspan_transport::in_place::InPlace as _;
 use farspan_transport::wire::Header;
@@ -27,7 +27,7 @@ impl Host {
         let packet = &common.packets[id];
         if record::is_whole_data(packet) {
             self.receive_data::<false>(now, id, common);
-        } else if packet.kind() == ACK {
+        } else if record::is_ack(packet) {
             self.receive_ack::<false>(now, id, common);
         } else {
             return self.receive_any(now, id, common);
@@ -55,7 +55,7 @@ impl Host {
         self.count_delivered(received);
     }
 
-    /// An ACK of one packet, as [`Self::receive_data`].
+    /// An ACK, as [`Self::receive_data`].
     #[inline(never)]
     fn receive_ack<const LADEN: bool>(&mut self, now: Time, id: PacketId, common: &mut Common) {
         if !LADEN && common.packets.are_laden() {
@@ -64,7 +64,8 @@ impl Host {
         let telemetry = if LADEN { common.packets.take_telemetry(id) } else { None };
         let packet = common.packets.remove(id);
         let (size, ecn_ce, age) = (packet.size(), packet.ecn_ce(), record::age(&packet, now));
-        let header = Header::Feedback(record::ack(&packet, 0, now));
+        // Words stay when their packet goes.
+        let header = Header::Feedback(record::ack(&packet, || common.packets.words(id), now));
         let packet = Incoming { ecn_ce, telemetry, ..Incoming::new(self.id, header) };
         self.count(now, &packet, size, false, Some(age), common);
         self.endpoint.handle(now, packet);
@@ -93,14 +94,14 @@ impl Host {
 
     /// Takes a packet out of the network: what the endpoint gets, its size and its entropy.
     fn unpack(&self, now: Time, id: PacketId, common: &mut Common) -> (Incoming, Bytes, u16) {
-        let (side, telemetry) = (common.packets.side(id), common.packets.take_telemetry(id));
+        let (beside, telemetry) = (common.packets.words(id), common.packets.take_telemetry(id));
         let packet = common.packets.remove(id);
         let (from, header, telemetry) = if self.verbs.is_some() {
-            let (from, header) = common.datagrams.take(side.words[0]);
+            let (from, header) = common.datagrams.take(beside[0]);
             (from, header, telemetry.map(|telemetry| Box::new(verbs::through_bytes(&telemetry))))
         } else {
             let message = || self.plan.message_facts(packet.flow);
-            let (from, header) = record::unpack(&packet, &side, now, message);
+            let (from, header) = record::unpack(&packet, beside, now, message);
             // Nothing in a simulated network forges feedback: it need not name its sender.
             (from.unwrap_or(self.id), header, telemetry)
         };

@@ -130,11 +130,11 @@ impl Host {
 
     /// The header of a packet that leaves.
     fn header_of(&self, now: Time, id: PacketId, common: &Common) -> Header {
-        let (packet, side) = (&common.packets[id], common.packets.side(id));
+        let (packet, beside) = (&common.packets[id], common.packets.words(id));
         if self.verbs.is_some() {
-            return common.datagrams.header(side.words[0]);
+            return common.datagrams.header(beside[0]);
         }
-        record::unpack(packet, &side, now, || self.plan.message_facts(packet.flow)).1
+        record::unpack(packet, beside, now, || self.plan.message_facts(packet.flow)).1
     }
 }
 

@@ -165,7 +165,8 @@ pub fn telemetry_spec(seed: u64) -> Spec {
             continue;
         }
         scheme.congestion = newest_control(&mut draw);
-        scheme.profile = FlowProfile::new(scheme.profile.acks.clone(), &scheme.congestion);
+        scheme.profile =
+            FlowProfile::new(scheme.profile.acks.clone(), &scheme.congestion, scheme.recovery.policy);
         if !draw.one_in(4) {
             let interval = draw.pick(&[Duration::from_us(50), Duration::from_us(2), Duration::ZERO]);
             scheme.profile.cnps = Some(CnpConfig { interval });

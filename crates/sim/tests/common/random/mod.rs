@@ -451,15 +451,16 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
         // Below a round trip, time-outs are spurious.
         _ => Rto::Fixed(draw.time(base.rtt / 4, base.rtt * 8).max(base.packet * 4)),
     };
+    let recovery = RecoveryConfig {
+        rto,
+        backoff: !draw.one_in(4),
+        policy: draw.pick(&[RecoveryPolicy::PerPacketRto, RecoveryPolicy::Rack]),
+    };
     Scheme {
-        profile: FlowProfile::new(AckConfig::default(), &congestion),
+        profile: FlowProfile::new(AckConfig::default(), &congestion, recovery.policy),
         congestion,
         balance,
-        recovery: RecoveryConfig {
-            rto,
-            backoff: !draw.one_in(4),
-            policy: draw.pick(&[RecoveryPolicy::PerPacketRto, RecoveryPolicy::Rack]),
-        },
+        recovery,
         coding: coding(draw, base),
         on_nack,
         window_check: draw.pick(&[WindowCheck::Below, WindowCheck::Fits]),

@@ -141,6 +141,14 @@ macro_rules! policies {
     };
 }
 
+impl RecoveryPolicy {
+    /// Whether ACKs are to say, by a map, which packets have arrived beside their own: a lost ACK would cost a time-out else.
+    #[must_use]
+    pub const fn wants_maps(self) -> bool {
+        matches!(self, Self::PerPacketRto)
+    }
+}
+
 /// How many of the registry's last policies only tests use.
 const ONLY_IN_TESTS: usize = cfg!(any(test, feature = "testing")) as usize;
 

@@ -24,7 +24,7 @@ mod losses;
 use crate::balance::Entropy;
 use alloc::boxed::Box;
 use cell::{Cell, SentState};
-use farspan_units::Time;
+use farspan_units::{Duration, Time};
 use losses::Losses;
 pub(crate) use losses::{LossCounters, LostPacket, RtoPolicy};
 
@@ -259,6 +259,13 @@ impl SentMap {
     /// Whether packet `seq`, which was sent, is acknowledged.
     pub(crate) fn is_acknowledged(&self, seq: u32) -> bool {
         seq < self.base || self.cell(seq).state() == SentState::Acked
+    }
+
+    /// Whether the oldest packet that is not acknowledged has timed out, or left so long or longer before `sent_at`.
+    #[inline(always)]
+    pub(crate) fn is_overdue(&self, now: Time, sent_at: Time, by: Duration) -> bool {
+        let cell = self.cell(self.base);
+        self.base < self.next && (cell.timeouts() > 0 || cell.sent_at(now) + by <= sent_at)
     }
 
     /// Forgets the acknowledged packets at the front.

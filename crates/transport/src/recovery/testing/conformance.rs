@@ -153,7 +153,11 @@ fn policies() -> impl Iterator<Item = RecoveryPolicy> {
 fn any_rto() -> impl Strategy<Value = Rto> {
     prop_oneof![
         Just(Rto::Path),
-        Just(Rto::Rfc6298 { variance_floor: Duration::from_us(20), min: Duration::ZERO }),
+        Just(Rto::Rfc6298 {
+            initial: Duration::from_us(60),
+            variance_floor: Duration::from_us(20),
+            min: Duration::ZERO,
+        }),
         // Below a round trip, time-outs are spurious.
         Just(Rto::Fixed(Duration::from_us(7))),
     ]

@@ -20,7 +20,12 @@ impl Bench {
 
     /// An ACK of `seq`, which left at the start, with a map.
     fn ack_mapped(&mut self, now: Time, seq: u32, cumulative: u32, map: u64) {
-        let echo = Echo { sent_at: Time::ZERO, entropy: 0 };
+        self.ack_mapped_of(now, seq, Time::ZERO, cumulative, map);
+    }
+
+    /// An ACK of the transmission of `seq` that left at `sent_at`, with a map.
+    fn ack_mapped_of(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32, map: u64) {
+        let echo = Echo { sent_at, entropy: 0 };
         self.dispatch_ack(
             now,
             seq,
@@ -57,6 +62,34 @@ fn an_ack_stands_for_one_packet_where_each_has_its_own() {
     bench.send(us(0));
     bench.ack_up_to(us(20), 4, us(0), 5);
     assert_eq!((bench.last_ack().bytes_acked, bench.last_ack().acked_packets), (mss(5), 1));
+}
+
+#[test]
+fn where_each_packet_has_its_ack_a_map_is_read_once_the_oldest_packet_is_overdue() {
+    let base_rtt = testing::path().base_rtt;
+    let mut bench = Bench::new(Setup { cwnd: mss(4), ..Setup::default() });
+    bench.send(us(0));
+    bench.ack_mapped_of(us(15), 3, us(0), 0, 0b111);
+    assert_eq!(bench.last_ack().bytes_acked, mss(1), "the ACKs of packets 1 and 2 may be on their way");
+    let later = Time::ZERO + base_rtt;
+    assert_eq!(bench.send(later), [4]);
+    bench.ack_mapped_of(later + base_rtt, 4, later, 0, 0b1111);
+    assert_eq!(
+        (bench.last_ack().bytes_acked, bench.last_ack().acked_packets),
+        (mss(3), 1),
+        "packet 0 left so long before"
+    );
+}
+
+#[test]
+fn where_each_packet_has_its_ack_a_map_is_read_while_the_oldest_packet_has_timed_out() {
+    let mut bench = Bench::new(Setup { cwnd: mss(3), rto: Rto::Fixed(RTO), ..Setup::default() });
+    assert_eq!(bench.send(us(0)), [0, 1, 2]);
+    let timed_out = Time::ZERO + RTO;
+    bench.sender.on_timeout(timed_out);
+    assert_eq!(bench.send(timed_out), [0, 1, 2], "they leave again");
+    bench.ack_mapped_of(timed_out + Duration::from_us(1), 2, us(0), 0, 0b11);
+    assert_eq!(bench.last_ack().bytes_acked, mss(2), "packet 0 alone is missing");
 }
 
 #[test]

@@ -405,7 +405,7 @@ fn holding_profiles() -> impl Iterator<Item = FlowProfile> {
     all.into_iter().map(|config| FlowProfile { acks: AckConfig::Coalesced(config), ..FlowProfile::default() })
 }
 
-/// The profiles of all ACK policies, with pulls and CNPs and without.
+/// The profiles of all ACK policies, with pulls, CNPs and maps and without.
 fn all_profiles() -> impl Iterator<Item = FlowProfile> {
     let pulls = CongestionConfig::by_name("ndp").unwrap().needs().pulls;
     let named = ack::NAMES
@@ -420,7 +420,12 @@ fn all_profiles() -> impl Iterator<Item = FlowProfile> {
             ..FlowProfile::default()
         })
     };
-    named.chain(holding_profiles()).flat_map(with)
+    let mapped = |profile: FlowProfile| {
+        let mut mapped = profile.clone();
+        mapped.signals.map = true;
+        [profile, mapped]
+    };
+    named.chain(holding_profiles()).flat_map(with).flat_map(mapped)
 }
 
 /// Any scheme of the registries.
