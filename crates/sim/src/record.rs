@@ -102,7 +102,7 @@ pub(crate) fn insert_reply(
             let flags = flags_of_ack(ecn_ce, block_complete);
             let id = packets.insert(filled(packet, [seq, cumulative], echo.sent_at, flags, echo.entropy));
             if map != 0 {
-                packets.set_words(id, words_of(map));
+                *packets.words_mut(id) = halves_of(map);
             }
             id
         }
@@ -153,7 +153,7 @@ pub(crate) fn insert(
     let id = packets.insert(packet);
     // Also zeros: words of a packet before may stand there.
     if let Some(beside) = beside {
-        packets.set_words(id, beside);
+        *packets.words_mut(id) = beside;
     }
     id
 }
@@ -181,7 +181,7 @@ fn feedback_record(
         Fate::Arrived { echo, ecn_ce, block_complete, map } => {
             let (kind, flags) = (if map == 0 { ACK } else { MAP_ACK }, flags_of_ack(ecn_ce, block_complete));
             let record = filled(packet(kind), [seq, cumulative], echo.sent_at, flags, echo.entropy);
-            (record, (map != 0).then(|| words_of(map)))
+            (record, (map != 0).then(|| halves_of(map)))
         }
         Fate::Trimmed { echo, at_last_hop, ecn_ce } => {
             let flags = (if at_last_hop { AT_LAST_HOP } else { 0 }) | (if ecn_ce { ECN_BEFORE } else { 0 });
@@ -228,7 +228,7 @@ const fn flags_of_ack(ecn_ce: bool, block_complete: bool) -> u16 {
 
 /// The map of an ACK in two words, which stand beside its record.
 #[inline(always)]
-const fn words_of(map: u64) -> [u32; 2] {
+const fn halves_of(map: u64) -> [u32; 2] {
     [map as u32, (map >> 32) as u32]
 }
 

@@ -255,7 +255,7 @@ impl<A: Access> Packets<A> {
     pub fn put(&mut self, MovedPacket { packet, side, words, telemetry }: MovedPacket) -> PacketId {
         let id = self.insert(packet);
         if words != [0; 2] {
-            self.set_words(id, words);
+            *self.words_mut(id) = words;
         }
         if side != Side::default() {
             *self.side_mut(id) = side;
@@ -288,7 +288,7 @@ impl<A: Access> Packets<A> {
         self.sides.resize(self.slab.len(), Side::default());
     }
 
-    /// The driver's words beside the record of a packet that was [given](Self::set_words) any; of another, anything: they are not
+    /// The driver's words beside the record of a packet that was [given](Self::words_mut) any; of another, anything: they are not
     /// cleared when a packet is taken out, and cost those that have none nothing. Its record must say whether it has any.
     #[must_use]
     #[inline]
@@ -296,17 +296,17 @@ impl<A: Access> Packets<A> {
         self.words.get(id.0 as usize).copied().unwrap_or_default()
     }
 
-    /// Gives a packet words of the driver's beside its record, which travel with it from slab to slab.
+    /// The driver's words beside the record of a packet, to be given. They travel with it from slab to slab.
     #[inline]
-    pub fn set_words(&mut self, id: PacketId, words: [u32; 2]) {
+    pub fn words_mut(&mut self, id: PacketId) -> &mut [u32; 2] {
         if self.words.len() <= id.0 as usize {
-            self.make_words();
+            self.make_room_beside();
         }
-        self.words[id.0 as usize] = words;
+        &mut self.words[id.0 as usize]
     }
 
     #[cold]
-    fn make_words(&mut self) {
+    fn make_room_beside(&mut self) {
         self.words.resize(self.slab.capacity(), [0; 2]);
     }
 
@@ -371,8 +371,7 @@ impl<A: Access> Packets<A> {
         self.slab.swap(a.0 as usize, b.0 as usize);
         if !self.words.is_empty() {
             let (of_a, of_b) = (self.words(a), self.words(b));
-            self.set_words(a, of_b);
-            self.set_words(b, of_a);
+            (*self.words_mut(a), *self.words_mut(b)) = (of_b, of_a);
         }
         if self.is_laden {
             let (of_a, of_b) = (self.side(a), self.side(b));
@@ -499,7 +498,7 @@ mod tests {
         let (plain, laden) = (here.insert(packet(0)), here.insert(packet(1)));
         let side = Side { ingress: Some(PortId(7)), charged: 2 };
         *here.side_mut(laden) = side;
-        here.set_words(laden, [9, 8]);
+        *here.words_mut(laden) = [9, 8];
         assert_eq!((here.side(plain), here.side(laden)), (Side::default(), side));
         here.swap(plain, laden);
         assert_eq!((here[plain].flow, here.side(plain)), (FlowId(1), side), "it goes where the record goes");

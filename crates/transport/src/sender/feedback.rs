@@ -7,17 +7,17 @@ use crate::congestion::{self, Congestion, SendRecord};
 use crate::recovery::{
     AckOutcome, Acked, Expired, LostPacket, PerPacketRto, Recover, Rto, RtoPolicy, Verdict,
 };
-use crate::wire::{Echo, Fate, Feedback, mapped};
+use crate::wire::{Echo, Fate, Feedback};
 use farspan_units::{Bytes, Duration, Telemetry, Time};
 
 /// An ACK, as [`Fate::Arrived`] has it.
 pub(super) struct WireAck<'a> {
     seq: u32,
-    cumulative: u32,
-    echo: Echo,
-    ecn_ce: bool,
+    pub(super) cumulative: u32,
+    pub(super) echo: Echo,
+    pub(super) ecn_ce: bool,
     block_complete: bool,
-    map: u64,
+    pub(super) map: u64,
     /// Telemetry of the acknowledged transmission.
     telemetry: Option<&'a Telemetry>,
 }
@@ -96,12 +96,11 @@ impl Sender {
         if ack.block_complete && self.delivered != before {
             self.complete_block_of(now, ack.seq);
         }
+        if self.wants.blocks_or_asks() {
+            self.note_paths(now, ack);
+        }
         self.acknowledge_below(now, ack.cumulative);
-        let mapped_below = if ack.map != 0 && self.reads_maps(now, sent_at) {
-            self.acknowledge_map(now, ack.cumulative, ack.map)
-        } else {
-            0
-        };
+        let mapped_below = if ack.map == 0 { 0 } else { self.read_map(now, ack) };
         let rto_shrank = self.update_rtt(now, rtt);
 
         let bytes_acked = self.delivered - before + self.sent.take_unreported();
@@ -315,29 +314,6 @@ impl Sender {
         self.sent.advance();
     }
 
-    /// Whether the map of an ACK of a transmission that left at `sent_at` is read. Where each packet has its ACK, only if the
-    /// oldest that is not acknowledged has timed out, or left a base RTT or more before: it is missing, or its ACK is. Else
-    /// packets and ACKs have overtaken each other, and the ACKs that a map stands in for are on their way.
-    #[inline(always)]
-    fn reads_maps(&self, now: Time, sent_at: Time) -> bool {
-        !self.route.held.is_zero() || self.sent.is_overdue(now, sent_at, self.route.path.base_rtt)
-    }
-
-    /// Acknowledges what a map names and was sent: bit `i` is packet `cumulative + 1 + i`. Gives the packet after the last
-    /// that was not acknowledged before; 0: there was none.
-    #[cold]
-    #[inline(never)]
-    fn acknowledge_map(&mut self, now: Time, cumulative: u32, map: u64) -> u32 {
-        let (mut below, end) = (0, self.sent.next());
-        for seq in mapped(cumulative, map).take_while(|&seq| seq < end) {
-            if self.acknowledge(now, seq) != AckOutcome::Known {
-                below = seq + 1;
-            }
-        }
-        self.sent.advance();
-        below
-    }
-
     /// The block of packet `seq`, which was sent, is complete: none of its packets is needed any more.
     #[inline(never)]
     fn complete_block_of(&mut self, now: Time, seq: u32) {
@@ -372,7 +348,7 @@ impl Sender {
 
     /// Packet `seq` is acknowledged by feedback on a transmission that left at `sent_at`.
     #[inline(always)]
-    fn acknowledge(&mut self, sent_at: Time, seq: u32) -> AckOutcome {
+    pub(super) fn acknowledge(&mut self, sent_at: Time, seq: u32) -> AckOutcome {
         let outcome = self.sent.acknowledge(sent_at, seq);
         if outcome == AckOutcome::Known {
             return outcome;

@@ -8,6 +8,7 @@
 mod asks;
 mod cold;
 mod feedback;
+mod maps;
 mod packet;
 mod proxied;
 mod records;

@@ -106,7 +106,7 @@ impl Host {
         let Transmit { to, header, size, entropy, control, ecn_ce, telemetry, .. } = packet;
         let Common { packets, datagrams, .. } = common;
         let id = record::insert(packets, &header, (self.id, to), size, entropy);
-        packets.set_words(id, [datagrams.put(self.id, &header), 0]);
+        *packets.words_mut(id) = [datagrams.put(self.id, &header), 0];
         if ecn_ce {
             packets[id].mark();
         }

@@ -8,8 +8,10 @@
 //!
 //! Where ports trim, a time-out is no congestion. Where they drop it may be, and it freezes only a flow that had low
 //! round trips for as long as the packet was waited for. A packet trimmed at the last hop met no queue that another path
-//! avoids: its entropy is kept, unless a port before has marked it. Retransmissions choose like new packets. Left out: the lifetime of an entropy whose ACK
-//! stands for many packets.
+//! avoids: its entropy is kept, unless a port before has marked it. Retransmissions choose like new packets.
+//!
+//! Where an ACK stands for several packets, the entropy of each comes back once. uet-htsim has the entropy of the one that
+//! the ACK names used as often (`usable_lifetime`), which gathers a flow on few paths.
 //!
 //! [`reps_early`](super::reps_early) is the version before.
 

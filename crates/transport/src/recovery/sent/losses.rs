@@ -275,6 +275,11 @@ impl SentMap {
         in_flight.then(|| Flight { sent_at: cell.sent_at(now), seq })
     }
 
+    /// When a packet of the window left that is in flight, and the path that it takes.
+    pub(crate) fn path_of(&self, now: Time, seq: u32) -> Option<(Time, Entropy)> {
+        self.flight(now, seq).map(|flight| (flight.sent_at, self.entropy(seq)))
+    }
+
     /// Whether so many packets are acknowledged above the oldest that is not; none from `end` on is.
     pub(crate) fn has_acked(&self, end: u32, count: usize) -> bool {
         let acked = |&seq: &u32| self.cell(seq).state() == SentState::Acked;

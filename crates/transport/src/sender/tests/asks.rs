@@ -46,13 +46,24 @@ fn an_ack_with_a_map_acknowledges_what_it_names_and_was_sent_once() {
     assert_eq!((ack.bytes_acked, ack.acked_packets, ack.in_flight), (mss(4), 4, mss(6)));
     let acked = (0..11).filter(|&seq| bench.sender.packet_state(seq) == PacketState::Acked);
     assert_eq!(acked.collect::<Vec<_>>(), [0, 1, 4, 7]);
+    let heard = |bench: &Bench| bench.log.lock().unwrap().entropies_acked.clone();
+    assert_eq!(heard(&bench), [100, 101, 104, 0], "the path selector hears of each, last of the echoed one");
     bench.ack_mapped(us(21), 7, 2, map);
     let ack = bench.last_ack();
     assert_eq!((ack.bytes_acked, ack.acked_packets, ack.in_flight), (Bytes::ZERO, 1, mss(6)));
+    assert_eq!(heard(&bench)[4..], [0], "of the echoed packet alone");
+}
+
+#[test]
+fn of_packets_that_an_ack_with_a_mark_acknowledges_the_path_selector_hears_of_the_marked_one() {
+    let mut bench = holding(Setup { cwnd: mss(10), ..Setup::default() });
+    bench.send(us(0));
+    bench.ack_up_to(us(20), 3, us(0), 4);
+    assert_eq!((bench.last_ack().bytes_acked, bench.last_ack().ecn_ce), (mss(4), true));
     assert_eq!(
-        bench.log.lock().unwrap().entropies_acked.len(),
-        2,
-        "the path selector hears of the echoed packet"
+        bench.log.lock().unwrap().entropies_acked,
+        [3],
+        "the ACK of the others was overtaken, or is lost"
     );
 }
 

@@ -1,0 +1,58 @@
+//! ACKs that say more than that one packet has arrived: their maps, and the paths of what they acknowledge.
+
+use super::Sender;
+use super::feedback::WireAck;
+use crate::balance::{Balance, PathSample};
+use crate::recovery::AckOutcome;
+use crate::wire::mapped;
+use farspan_units::Time;
+
+impl Sender {
+    /// Reads the map of an ACK, and gives what [`Self::acknowledge_map`] does. Where each packet has its ACK, it is read only if
+    /// the oldest packet that is not acknowledged has timed out, or left a base RTT or more before the one that the ACK is for:
+    /// it is missing, or its ACK is. Else packets and ACKs have overtaken each other, and the ACKs that a map stands in for are
+    /// on their way.
+    #[inline(always)]
+    pub(super) fn read_map(&mut self, now: Time, ack: &WireAck<'_>) -> u32 {
+        let holds = !self.route.held.is_zero();
+        if holds || self.sent.is_overdue(now, ack.echo.sent_at, self.route.path.base_rtt) {
+            return self.acknowledge_map(now, ack.cumulative, ack.map);
+        }
+        0
+    }
+
+    /// Acknowledges what a map names and was sent: bit `i` is packet `cumulative + 1 + i`. Gives the packet after the last
+    /// that was not acknowledged before; 0: there was none.
+    #[cold]
+    #[inline(never)]
+    fn acknowledge_map(&mut self, now: Time, cumulative: u32, map: u64) -> u32 {
+        let (mut below, end) = (0, self.sent.next());
+        for seq in mapped(cumulative, map).take_while(|&seq| seq < end) {
+            if self.acknowledge(now, seq) != AckOutcome::Known {
+                below = seq + 1;
+            }
+        }
+        self.sent.advance();
+        below
+    }
+
+    /// The path selector hears of each packet that an ACK without a mark acknowledges first, but for the one that it echoes:
+    /// a marked packet would have had an ACK of its own, so that none of these was marked. Before they are acknowledged.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_paths(&mut self, now: Time, ack: &WireAck<'_>) {
+        // Of a coded message an ACK covers packets, too, that are not needed and need not have arrived.
+        let is_silent = self.route.held.is_zero() || ack.ecn_ce || self.blocks().is_some();
+        if is_silent || !self.sent.keeps_entropies() {
+            return;
+        }
+        let (base, end, mut in_flight) = (self.sent.base(), self.sent.next(), self.in_flight);
+        let above =
+            mapped(ack.cumulative, ack.map).skip_while(|&seq| seq < base).take_while(|&seq| seq < end);
+        for seq in (base..ack.cumulative.min(end)).chain(above) {
+            let Some((sent_at, entropy)) = self.sent.path_of(now, seq) else { continue };
+            in_flight -= self.len(seq);
+            self.balancer.on_ack(PathSample { now, sent_at, entropy, in_flight }, false, &mut self.random);
+        }
+    }
+}
