@@ -254,7 +254,8 @@ impl<A: Access> Packets<A> {
     /// Takes in a packet that was in another slab.
     pub fn put(&mut self, MovedPacket { packet, side, words, telemetry }: MovedPacket) -> PacketId {
         let id = self.insert(packet);
-        if words != [0; 2] {
+        // Also zeros, where another packet may have left its own.
+        if words != [0; 2] || !self.words.is_empty() {
             *self.words_mut(id) = words;
         }
         if side != Side::default() {
@@ -512,6 +513,11 @@ mod tests {
             "the next one at its place has nothing"
         );
         there.remove(moved);
+        let zeros = here.insert(packet(4));
+        *here.words_mut(zeros) = [0; 2];
+        let at_its_place = there.put(here.take(zeros));
+        assert_eq!((at_its_place, there.words(at_its_place)), (moved, [0; 2]));
+        there.remove(at_its_place);
         let next = there.insert(packet(3));
         assert_eq!(there.side(next), Side::default());
     }

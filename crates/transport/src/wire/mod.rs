@@ -142,7 +142,7 @@ pub enum Fate {
         /// Whether its block is complete: none of its packets is needed any more. Not of messages without blocks.
         block_complete: bool,
         /// Bit `i`: packet `cumulative + 1 + i` has arrived, too, or is not needed any more. Zero where the profile has
-        /// [no maps](crate::AckSignals::map) and the receiver holds no ACKs.
+        /// [no maps](crate::FlowProfile::signals) and the receiver holds no ACKs.
         map: u64,
     },
     /// It came without its payload, which a switch has trimmed: a NACK. Other transmissions of it are not concerned.
