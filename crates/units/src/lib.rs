@@ -34,4 +34,4 @@ pub use id::{FlowId, HostId, NodeId, PortId};
 pub use parse::{ParseQuantityError, Quantity};
 pub use quantity::{Bytes, Duration, Rate, Time};
 pub use random::{Purpose, Random};
-pub use telemetry::{HopTelemetry, Telemetry, TelemetryKind};
+pub use telemetry::{HopTelemetry, PerHop, Telemetry, TelemetryKind};

@@ -6,7 +6,7 @@
 use farspan_units::{HopTelemetry, Telemetry};
 
 #[inline]
-pub(super) const fn stamp(telemetry: &mut Telemetry, hop: HopTelemetry) {
+pub(super) fn stamp(telemetry: &mut Telemetry, hop: HopTelemetry) {
     telemetry.push(hop);
 }
 

@@ -37,7 +37,7 @@ mod tests {
     fn no_packet_carries_more_ports_than_its_kind_says() {
         for &kind in TelemetryKind::ALL {
             let mut telemetry = Telemetry::default();
-            for n in 0..20 {
+            for n in 0..40 {
                 let (queued, rate) = (Bytes::new(n), Rate::from_gbps(100));
                 stamp(kind, &mut telemetry, HopTelemetry { queued, rate, ..HopTelemetry::default() });
                 assert!(telemetry.hops().len() <= kind.most_hops(), "{}", kind.name());

@@ -1,25 +1,25 @@
-//! Telemetry as bytes, beside a header: version 1, network byte order. Nothing is rounded, so that a control does the same with
+//! Telemetry as bytes, beside a header: version 2, network byte order. Nothing is rounded, so that a control does the same with
 //! what came over a wire.
 //!
 //! | offset | bytes | |
 //! |---|---|---|
-//! | 0 | 1 | version (high 4 bits) and number of ports (low 4), at most [`Telemetry::MOST_HOPS`] |
-//! | 1 | 1 | 1: it says when the packet arrived; else 0 |
+//! | 0 | 1 | version (high 4 bits) and flags (low 4): 1: it says when the packet arrived; else 0 |
+//! | 1 | 1 | number of ports, at most [`Telemetry::MOST_HOPS`] |
 //! | 2 | 8 | if it does: when, by the receiver's clock, ps |
 //!
 //! Then follow 32 bytes a port, the first on the way first.
 //!
 //! | offset | bytes | |
 //! |---|---|---|
-//! | 0 | 8 | when the last bit of the packet left it, ps |
-//! | 8 | 8 | bytes that it has sent so far, this packet included |
-//! | 16 | 8 | bytes of data that waited behind the packet |
+//! | 0 | 8 | when its service of the packet began, ps |
+//! | 8 | 8 | bytes that left it before, this packet not among them (or bytes that had arrived, this packet among them) |
+//! | 16 | 8 | bytes of data that waited behind the packet then |
 //! | 24 | 8 | rate of its link, bit/s |
 
 use alloc::vec::Vec;
 use farspan_units::{Bytes, HopTelemetry, Rate, Telemetry, Time};
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const FLAG_ARRIVAL: u8 = 1;
 
 /// Why bytes are no telemetry.
@@ -64,8 +64,8 @@ pub enum TelemetryError {
 
 /// Appends the telemetry to `bytes`.
 pub fn encode(telemetry: &Telemetry, bytes: &mut Vec<u8>) {
-    let ports = telemetry.hops().len() as u8;
-    bytes.extend([VERSION << 4 | ports, if telemetry.received_at.is_some() { FLAG_ARRIVAL } else { 0 }]);
+    let flags = if telemetry.received_at.is_some() { FLAG_ARRIVAL } else { 0 };
+    bytes.extend([VERSION << 4 | flags, telemetry.hops().len() as u8]);
     let arrival = telemetry.received_at.map(Time::as_ps);
     let ports = telemetry.hops().iter().flat_map(|hop| {
         let HopTelemetry { at, sent, queued, rate } = *hop;
@@ -80,18 +80,18 @@ pub fn encode(telemetry: &Telemetry, bytes: &mut Vec<u8>) {
 /// Too few bytes, more ports than there is room for, or a version or flag that is not known.
 pub fn decode(bytes: &[u8]) -> Result<(Telemetry, &[u8]), TelemetryError> {
     let have = bytes.len();
-    let &[first, flags, ref rest @ ..] = bytes else {
+    let &[first, ports, ref rest @ ..] = bytes else {
         return Err(TelemetryError::Truncated { need: 2, have });
     };
-    let (version, ports) = (first >> 4, first & 0xf);
+    let (version, flags) = (first >> 4, first & 0xf);
     if version != VERSION {
         return Err(TelemetryError::Version { version });
     }
-    if usize::from(ports) > Telemetry::MOST_HOPS {
-        return Err(TelemetryError::Ports { ports });
-    }
     if flags & !FLAG_ARRIVAL != 0 {
         return Err(TelemetryError::Flags { flags });
+    }
+    if usize::from(ports) > Telemetry::MOST_HOPS {
+        return Err(TelemetryError::Ports { ports });
     }
     let arrivals = usize::from(flags & FLAG_ARRIVAL);
     let words = arrivals + 4 * usize::from(ports);
@@ -135,23 +135,25 @@ mod tests {
 
     #[test]
     fn the_layout_is_frozen() {
-        assert_eq!(bytes(&Telemetry::default()), [0x10, 0]);
+        assert_eq!(bytes(&Telemetry::default()), [0x20, 0]);
         let mut telemetry: Telemetry = [hop(0x0102_0304_0506_0708, 2, 3, 4)].into_iter().collect();
         let port =
             [1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4];
-        assert_eq!(bytes(&telemetry), [&[0x11, 0], &port[..]].concat());
+        assert_eq!(bytes(&telemetry), [&[0x20, 1], &port[..]].concat());
         telemetry.received_at = Some(Time::from_ps(0x1112_1314_1516_1718));
         let arrival = [0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18];
-        assert_eq!(bytes(&telemetry), [&[0x11, 1], &arrival[..], &port[..]].concat());
+        assert_eq!(bytes(&telemetry), [&[0x21, 1], &arrival[..], &port[..]].concat());
+        let all: Telemetry = (0..32).map(|n| hop(n, n, n, n)).collect();
+        assert_eq!((&bytes(&all)[..2], bytes(&all).len()), (&[0x20, 32][..], 2 + 32 * 32));
     }
 
     #[test]
     fn what_is_not_known_is_refused_by_name() {
-        assert_eq!(decode(&[0x10]), Err(TelemetryError::Truncated { need: 2, have: 1 }));
-        assert_eq!(decode(&[0x20, 0]), Err(TelemetryError::Version { version: 2 }));
-        assert_eq!(decode(&[0x19, 0]), Err(TelemetryError::Ports { ports: 9 }));
-        assert_eq!(decode(&[0x10, 2]), Err(TelemetryError::Flags { flags: 2 }));
-        let short = decode(&[0x11, 1, 0, 0]).unwrap_err();
+        assert_eq!(decode(&[0x20]), Err(TelemetryError::Truncated { need: 2, have: 1 }));
+        assert_eq!(decode(&[0x11, 0]), Err(TelemetryError::Version { version: 1 }));
+        assert_eq!(decode(&[0x20, 33]), Err(TelemetryError::Ports { ports: 33 }));
+        assert_eq!(decode(&[0x22, 0]), Err(TelemetryError::Flags { flags: 2 }));
+        let short = decode(&[0x21, 1, 0, 0]).unwrap_err();
         assert_eq!(short, TelemetryError::Truncated { need: 42, have: 4 });
         assert_eq!(
             short.to_string(),
@@ -174,10 +176,10 @@ mod tests {
 
         #[test]
         fn arbitrary_bytes_never_panic_and_what_decodes_encodes_to_the_same_bytes(
-            mut given in prop::collection::vec(any::<u8>(), 0..300), make_known in any::<bool>(),
+            mut given in prop::collection::vec(any::<u8>(), 0..1100), make_known in any::<bool>(),
         ) {
-            if let (true, [first, flags, ..]) = (make_known, &mut given[..]) {
-                (*first, *flags) = ((VERSION << 4) | (*first % 9), *flags % 2);
+            if let (true, [first, ports, ..]) = (make_known, &mut given[..]) {
+                (*first, *ports) = ((VERSION << 4) | (*first % 2), *ports % 33);
             }
             if let Ok((telemetry, rest)) = decode(&given) {
                 prop_assert_eq!([&bytes(&telemetry)[..], rest].concat(), given.clone());

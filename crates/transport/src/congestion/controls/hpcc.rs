@@ -169,7 +169,7 @@ impl Hpcc {
             utilization: 1.0,
             stage: 0,
             round: DataWindow::default(),
-            stamps: Stamps::new(params.config.quantised),
+            stamps: Stamps::default(),
         }
     }
 
@@ -184,7 +184,7 @@ impl Hpcc {
     fn measure(&mut self, ack: &Ack<'_>) -> bool {
         let HpccParams { base_rtt, config, .. } = &*self.params;
         let mut busiest: Option<(f64, f64)> = None;
-        self.stamps.take(ack.hops(), |port: PortStep| {
+        self.stamps.take(ack.hops(), config.quantised, |port: PortStep| {
             let queue = port.queued[0].min(port.queued[1]) / (port.rate * base_rtt);
             let load = queue + port.sent / port.elapsed / port.rate;
             if busiest.is_none_or(|(most, _)| load > most) {

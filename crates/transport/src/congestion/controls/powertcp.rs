@@ -129,7 +129,7 @@ impl Powertcp {
         Self {
             params: Arc::clone(params),
             window: PowerWindow::new(&params.power, start),
-            stamps: Stamps::new(params.config.quantised),
+            stamps: Stamps::default(),
         }
     }
 
@@ -143,7 +143,7 @@ impl Powertcp {
     fn measure(&mut self, ack: &Ack<'_>) -> bool {
         let PowertcpParams { config, power } = &*self.params;
         let mut busiest: Option<(f64, f64)> = None;
-        self.stamps.take(ack.hops(), |port: PortStep| {
+        self.stamps.take(ack.hops(), config.quantised, |port: PortStep| {
             let arrived = port.queued[1] - port.queued[0] + port.sent;
             // lambda / b, and queue / (b tau) + 1.
             let current = (arrived / (port.elapsed * port.rate)).max(config.arrival_floor);
