@@ -67,7 +67,9 @@ pub use fault::{Fault, Faults, NodeFaults};
 pub use jitter::Jitter;
 pub use network::{Link, Network, Node, NodeKind, PortGroup, Tier};
 pub use packet::{Access, Checked, MovedPacket, Packet, PacketId, Packets, Side, Unchecked};
-pub use port_config::{Marker, MarkingPoint, Overflow, Phantom, PortConfig, Red, Trim, Victim};
+pub use port_config::{
+    Marker, MarkingPoint, Overflow, Phantom, PortConfig, Red, TelemetryCounts, Trim, Victim,
+};
 pub use queue::port::{Admission, Gate, Port, PortCounters, PortModel, Service, Step};
 pub use routing::{RouteTable, RoutedPath, Routes};
 pub use switch::{Switch, SwitchConfig};

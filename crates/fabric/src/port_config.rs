@@ -95,6 +95,17 @@ pub enum Victim {
     Coin,
 }
 
+/// The bytes that telemetry counts at a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum TelemetryCounts {
+    /// Those that left before the packet (HPCC).
+    #[default]
+    Departures,
+    /// Those that had come to be sent when its service began, the packet included; what was refused does not count (published code of
+    /// PowerTCP).
+    Arrivals,
+}
+
 /// Everything about a port but its link.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PortConfig {
@@ -110,6 +121,8 @@ pub struct PortConfig {
     pub overflow: Overflow,
     /// The state that the port writes on each data packet that it sends.
     pub telemetry: TelemetryKind,
+    /// The bytes that it counts there.
+    pub telemetry_counts: TelemetryCounts,
     /// Whether control packets (ACKs, NACKs, trimmed headers) go first, in a queue without limit. A port that
     /// trims needs that.
     pub control_priority: bool,
@@ -138,6 +151,7 @@ impl PortConfig {
             marking_point: MarkingPoint::Dequeue,
             overflow: Overflow::Drop,
             telemetry: TelemetryKind::None,
+            telemetry_counts: TelemetryCounts::Departures,
             control_priority: true,
         }
     }

@@ -11,6 +11,7 @@ use super::list::List;
 use super::marking::PhantomQueue;
 use super::overflow::Trimming;
 use crate::packet::{Access, Packet, PacketId, Packets};
+use crate::port_config::TelemetryCounts;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use farspan_units::random::Random;
@@ -109,6 +110,9 @@ pub struct Port {
     /// Transmission times of all packets up to `free_at`: each is rounded, so that they do not follow from the bytes.
     busy: Duration,
     serving: Serving,
+    /// When the latest service began, and `data_bytes` then: for the stamp that its end writes.
+    began: Time,
+    held: Bytes,
     /// Control packets that go first, or everything that a FIFO port keeps.
     control: List,
     data: List,
@@ -146,6 +150,8 @@ impl Port {
             free_at: Time::ZERO,
             busy: Duration::ZERO,
             serving: Serving::NONE,
+            began: Time::ZERO,
+            held: Bytes::ZERO,
             control: List::EMPTY,
             data: List::EMPTY,
             data_bytes: Bytes::ZERO,
@@ -314,6 +320,7 @@ impl Port {
     fn serve(&mut self, now: Time, serving: Serving) -> Service {
         let time = self.model.transmission(serving.size());
         self.serving = serving;
+        (self.began, self.held) = (now, self.data_bytes);
         self.busy += time;
         self.next_at = now + time;
         self.free_at = self.next_at;
@@ -414,7 +421,8 @@ impl Port {
         Some(id)
     }
 
-    /// A data packet has left, which may be marked by the state that it leaves behind, and stamped with it.
+    /// A data packet has left, which may be marked by the state that it leaves behind, and stamped with that in which its service
+    /// began. Nothing else left the port in between.
     #[cold]
     fn act(&mut self, now: Time, id: PacketId, packets: &mut Packets<impl Access>) {
         let model = &*self.model;
@@ -425,8 +433,15 @@ impl Port {
             self.marked += 1;
         }
         if model.telemetry != TelemetryKind::None {
-            let (sent, queued) = (self.sent_bytes, self.data_bytes);
-            packets.stamp(id, model.telemetry, HopTelemetry { at: now, sent, queued, rate: model.rate });
+            let size = packets[id].size();
+            let left = self.sent_bytes - size;
+            let sent = match model.telemetry_counts {
+                TelemetryCounts::Departures => left,
+                // Control packets that go first have all gone.
+                TelemetryCounts::Arrivals => left + self.held,
+            };
+            let hop = HopTelemetry { at: self.began, sent, queued: self.held - size, rate: model.rate };
+            packets.stamp(id, model.telemetry, hop);
         }
     }
 }

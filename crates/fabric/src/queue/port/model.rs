@@ -2,7 +2,7 @@
 
 use super::super::marking::Marking;
 use crate::packet::Packet;
-use crate::port_config::{MarkingPoint, Overflow, PortConfig, Trim};
+use crate::port_config::{MarkingPoint, Overflow, PortConfig, TelemetryCounts, Trim};
 use farspan_units::{Bytes, Duration, Rate, TelemetryKind};
 
 /// The properties that ports of one kind have in common: the link and the configuration. Ports share the
@@ -20,6 +20,8 @@ pub struct PortModel {
     pub(super) acts_at_departure: bool,
     /// The state that the ports write on the packets that they send.
     pub(super) telemetry: TelemetryKind,
+    /// The bytes that they count there.
+    pub(super) telemetry_counts: TelemetryCounts,
     pub(super) control_priority: bool,
     /// Flags of packets of which none passes what waits without being counted in: of all, or of headers.
     pub(super) held_up: u32,
@@ -81,8 +83,9 @@ impl PortModel {
             marks_at_enqueue,
             acts_at_departure,
             telemetry: config.telemetry,
+            telemetry_counts: config.telemetry_counts,
             control_priority: config.control_priority,
-            // What has been sent is part of a stamp: it is counted when it has left. By weight nothing goes first for sure.
+            // What has been sent is part of a stamp: nothing may be counted before it has left. By weight nothing goes first for sure.
             held_up: match config.control_priority && !stamps && !counts_headers {
                 true => Packet::TRIMMED,
                 false => Packet::CONTROL,

@@ -184,6 +184,8 @@ pub fn telemetry_spec(seed: u64) -> Spec {
     let mtu = spec.mss + spec.header;
     spec.ports.0.iter_mut().for_each(|port| mark_otherwise(&mut draw, port, mtu));
     spec.own_ports.values_mut().for_each(|port| mark_otherwise(&mut draw, Arc::make_mut(port), mtu));
+    let counts = if draw.one_in(3) { TelemetryCounts::Arrivals } else { TelemetryCounts::Departures };
+    spec.ports.0.iter_mut().for_each(|port| port.telemetry_counts = counts);
     if is_shared {
         share(&mut spec, seed);
     }

@@ -21,7 +21,8 @@ use farspan_fabric::topology::{
     ParkingLot, Star,
 };
 use farspan_fabric::{
-    Fault, Link, Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim,
+    Fault, Link, Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, TelemetryCounts, Tier,
+    Trim, Victim,
 };
 use farspan_sim::{
     ByTier, EngineKind, Flow, FlowOutcome, InitialWindow, NaiveSpec, Outcome, ProbeKind, Probes, ProxySpec,

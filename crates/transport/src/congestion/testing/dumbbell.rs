@@ -59,8 +59,8 @@ enum ModelEvent {
     Arrive {
         sent_at: Time,
     },
-    /// A packet leaves the queue, on whose ports there is telemetry.
-    Leave {
+    /// The link begins to send a packet, whose control reads telemetry.
+    Serve {
         sent_at: Time,
         marked: bool,
         ack_at: Time,
@@ -244,7 +244,7 @@ impl Dumbbell {
         match event {
             ModelEvent::Send => self.send(i),
             ModelEvent::Arrive { sent_at } => return self.arrive(i, sent_at),
-            ModelEvent::Leave { sent_at, marked, ack_at } => {
+            ModelEvent::Serve { sent_at, marked, ack_at } => {
                 let stamp = self.stamp(i);
                 self.flows[i].stamps.insert(sent_at, stamp);
                 return self.schedule(ack_at, i, ModelEvent::Ack { sent_at, marked });
@@ -338,7 +338,8 @@ impl Dumbbell {
                 if self.flows[i].needs.telemetry == TelemetryKind::None {
                     (ack_at, ModelEvent::Ack { sent_at, marked })
                 } else {
-                    (left_at, ModelEvent::Leave { sent_at, marked, ack_at })
+                    let began_at = left_at - self.rate().transmission(path.mtu());
+                    (began_at, ModelEvent::Serve { sent_at, marked, ack_at })
                 }
             }
             QueueFate::Lost => (sent_at + path.base_rtt.mul_f64(1.25), ModelEvent::Loss { sent_at }),
@@ -349,18 +350,20 @@ impl Dumbbell {
         self.schedule(at, i, event);
     }
 
-    /// The state of the queue when a packet of flow `i` has left it: other traffic has sent its share of the link, and
-    /// waits nowhere.
+    /// The state of the queue when the service of a packet of flow `i` begins, without that packet: other traffic has sent its share of
+    /// the link, and waits nowhere.
     fn stamp(&mut self, i: usize) -> HopTelemetry {
-        self.left += self.flows[i].path.mtu();
         let mut others = 0.0;
         for (n, (from, share)) in self.link.shares.iter().enumerate() {
             let until = self.link.shares.get(n + 1).map_or(self.now, |next| next.0.min(self.now));
             others += until.since(*from).as_secs_f64() * (1.0 - share);
         }
         let others = Bytes::new((others * self.link.rate.bytes_per_sec_f64()) as u64);
-        let queued = Bytes::new(self.queued() as u64);
-        HopTelemetry { at: self.now, sent: self.left + others, queued, rate: self.link.rate }
+        let mtu = self.flows[i].path.mtu();
+        let queued = Bytes::new((self.queued() - mtu.as_f64()).max(0.0) as u64);
+        let hop = HopTelemetry { at: self.now, sent: self.left + others, queued, rate: self.link.rate };
+        self.left += mtu;
+        hop
     }
 
     fn rate(&self) -> Rate {
