@@ -240,6 +240,7 @@ fn ports(writer: &mut Writer) {
     }
     writer.sometimes(15, "routing", &["adaptive"]);
     writer.sometimes(30, "telemetry", &["int", "mpd", "none"]);
+    writer.sometimes(20, "telemetry_counts", &["departures", "arrivals"]);
     writer.sometimes(30, "marking", &["red", "phantom", "step", "red+phantom", "none", "phantom+step"]);
     writer.sometimes(10, "wan_red", &["{ max = 0.5 }", "{ min = 0.1, max = 0.5 }"]);
     if writer.draw.often(35) {

@@ -3,10 +3,10 @@
 use super::tables::tables;
 use crate::value::{
     Headroom, MarkAt, Marking, Overflow, PfcLinks, PhantomSize, PoolSize, PortTier, RoutingRule, StepAt,
-    Telemetry, TrimService, TrimVictim,
+    Telemetry, TelemetryCounts, TrimService, TrimVictim,
 };
 use farspan_fabric::switch::shared::pause::LosslessLinks;
-use farspan_units::Bytes;
+use farspan_units::{Bytes, TelemetryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,10 +37,13 @@ pub struct PortsText {
     /// Which of its equal-cost ports a switch sends a data packet to: "ecmp" (by hash) or "adaptive" (the one with the least
     /// data; a reference for path selectors). Default: ecmp.
     pub routing: Option<RoutingRule>,
-    /// State that ports write on data packets that they send, and ACKs take back to the sender: "none", "int" (queue, bytes sent,
-    /// time and rate when the packet has left, of every port), or "mpd" (of the port with the largest queueing delay alone).
-    /// Default: of the scheme.
+    /// State that ports write on data packets that they send, and ACKs take back to the sender: "none", "int" (time, bytes sent,
+    /// queue and rate when the service of the packet begins, of every port), or "mpd" (of the port with the largest queueing delay
+    /// alone). Default: of the scheme.
     pub telemetry: Option<Telemetry>,
+    /// With telemetry = "int", the bytes that a port counts: "departures" (those that left before the packet) or "arrivals" (those
+    /// that had come to be sent, the packet included; published code of PowerTCP). Default: departures.
+    pub telemetry_counts: Option<TelemetryCounts>,
     /// With overflow = "trim", whose payload: that of the packet "arriving", or by a fair "coin" that or the last one in
     /// the queue. Default: coin.
     pub trim_victim: Option<TrimVictim>,
@@ -143,6 +146,8 @@ pub struct Ports {
     pub routing: RoutingRule,
     /// State that ports write on data packets that they send.
     pub telemetry: Telemetry,
+    /// The bytes that it counts at a port.
+    pub telemetry_counts: TelemetryCounts,
     /// The buffer that all ports of a switch share, if they do.
     pub pool: Option<Pool>,
 }
@@ -226,6 +231,7 @@ impl From<&Ports> for PortsText {
             tiers: Some(ports.tiers.clone()),
             routing: Some(ports.routing),
             telemetry: Some(ports.telemetry),
+            telemetry_counts: (ports.telemetry.0 == TelemetryKind::Int).then_some(ports.telemetry_counts),
             pool: Some(ports.pool.map_or_else(PoolText::off, PoolText::from)),
             pfc: Some(pfc.map_or_else(PfcText::off, PfcText::from)),
             ..Self::default()

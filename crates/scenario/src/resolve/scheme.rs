@@ -15,7 +15,7 @@ use crate::text::reader::{component, read, read_value};
 use crate::text::schema::Keys;
 use crate::value::{
     Headroom, Marking, Overflow, Part, PfcLinks, PoolSize, PortTier, Profile, Recovery, RoutingRule,
-    TrimService, TrimVictim,
+    TelemetryCounts, TrimService, TrimVictim,
 };
 use farspan_fabric::switch::shared::pause::LosslessLinks;
 use farspan_transport::ack::AckConfig;
@@ -314,6 +314,10 @@ fn fill_ports(
         overflow,
         routing: written.routing.or(base.routing).unwrap_or(RoutingRule::Ecmp),
         telemetry: written.telemetry.or(base.telemetry).unwrap_or_default(),
+        telemetry_counts: written
+            .telemetry_counts
+            .or(base.telemetry_counts)
+            .unwrap_or(TelemetryCounts::Departures),
         pool: pool.map(|pool| Pool { pfc, ..pool }),
     })
 }

@@ -18,7 +18,8 @@ pub use trim_service::TrimService;
 pub use words::{
     CollectiveAlgorithm, FaultKind, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, MixUnit, NamedMix,
     NodeType, OnwardRule, Overflow, PfcLinks, PortTier, Profile, ProxyDelayName, ProxyHostRule,
-    ProxyLossName, ProxyRule, RoutingRule, Telemetry, TopologyKind, TrimVictim, Wiring, WorkloadKind,
+    ProxyLossName, ProxyRule, RoutingRule, Telemetry, TelemetryCounts, TopologyKind, TrimVictim, Wiring,
+    WorkloadKind,
 };
 
 use crate::names;

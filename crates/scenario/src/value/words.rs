@@ -323,6 +323,16 @@ impl FromStr for Telemetry {
 as_text!(Telemetry, { "type": "string", "enum": (TelemetryKind::NAMES) });
 
 words! {
+    /// The bytes that telemetry counts at a port.
+    TelemetryCounts is "count" {
+        /// Those that left before the packet.
+        Departures = "departures",
+        /// Those that had come to be sent, the packet included.
+        Arrivals = "arrivals",
+    } planned []
+}
+
+words! {
     /// The links over which data is lossless.
     PfcLinks is "set of links" {
         /// None.

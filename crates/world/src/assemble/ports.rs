@@ -3,10 +3,12 @@
 use super::PathFacts;
 use farspan_fabric::switch::shared::pause::PauseConfig;
 use farspan_fabric::switch::shared::pool::PoolConfig;
-use farspan_fabric::{Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim};
+use farspan_fabric::{
+    Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, TelemetryCounts, Tier, Trim, Victim,
+};
 use farspan_scenario::ValueError;
 use farspan_scenario::model::{self, FullBuffer, Ports, Scenario, Shape, Thresholds};
-use farspan_scenario::value::{Headroom, MarkAt, PhantomSize, PortTier, StepAt, TrimVictim};
+use farspan_scenario::value::{self, Headroom, MarkAt, PhantomSize, PortTier, StepAt, TrimVictim};
 use farspan_sim::{ByTier, Spec};
 use farspan_units::{Bytes, NodeId, PortId, Rate};
 use std::collections::BTreeMap;
@@ -81,10 +83,20 @@ fn config(
     let control_priority = scenario.transport.ack_priority;
     let overflow = overflow(scenario, tier, buffer)?;
     let telemetry = scenario.scheme.ports.telemetry.0;
+    let telemetry_counts = match scenario.scheme.ports.telemetry_counts {
+        value::TelemetryCounts::Departures => TelemetryCounts::Departures,
+        value::TelemetryCounts::Arrivals => TelemetryCounts::Arrivals,
+    };
     // In a pool only ports that trim have a limit of their own: no other one can hold more than the pool.
     let pool = scenario.scheme.ports.pool.filter(|_| tier != Tier::HostUp && overflow == Overflow::Drop);
     let limit = pool.map_or(buffer, |pool| pool.size);
-    let plain = PortConfig { control_priority, overflow, telemetry, ..PortConfig::drop_tail(limit) };
+    let plain = PortConfig {
+        control_priority,
+        overflow,
+        telemetry,
+        telemetry_counts,
+        ..PortConfig::drop_tail(limit)
+    };
     let marks = name(tier).is_some_and(|name| scenario.scheme.ports.tiers.contains(&name));
     let ports = &scenario.scheme.ports;
     let red = ports.wan_red.as_ref().filter(|_| tier == Tier::Wan).or(ports.red.as_ref());

@@ -310,6 +310,11 @@ fn wrong_values_name_the_argument_that_set_them() {
         ("scheme.ports.overflow=cut", "scheme.ports.overflow", &["available: drop, trim"]),
         ("scheme.ports.routing=hash", "scheme.ports.routing", &["available: ecmp, adaptive"]),
         ("scheme.ports.telemetry=snmp", "scheme.ports.telemetry", &["available: none, mpd, int"]),
+        (
+            "scheme.ports.telemetry_counts=sent",
+            "scheme.ports.telemetry_counts",
+            &["available: departures, arrivals"],
+        ),
         ("scheme.ports.pool.size=some", "scheme.ports.pool.size", &["\"off\""]),
         ("scheme.ports.pool.size=100GiB", "scheme.ports.pool.size", &["out of range", "to 64GiB"]),
         (
