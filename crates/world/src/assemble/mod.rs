@@ -6,6 +6,7 @@ mod network;
 pub(crate) mod ports;
 mod proxy;
 pub(crate) mod select;
+mod stamps;
 mod traffic;
 mod warnings;
 
@@ -157,6 +158,7 @@ impl World {
             network,
         };
         ports::check_pool(&spec)?;
+        stamps::check(&spec, &routes)?;
         let scheme = |flow: &farspan_workload::Flow| {
             let inter = sites.site_of(flow.src) != sites.site_of(flow.dst);
             spec.scheme(if inter { Class::Inter } else { Class::Intra })

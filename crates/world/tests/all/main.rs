@@ -22,5 +22,6 @@ mod pfc;
 mod proxy;
 mod reps;
 mod time_outs;
+mod telemetry;
 mod topology;
 mod warnings;
