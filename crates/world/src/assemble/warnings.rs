@@ -8,8 +8,8 @@ use farspan_scenario::model::Scenario;
 use farspan_scenario::{Fitting, Resolved};
 use farspan_sim::{Flow, InitialWindow};
 use farspan_transport::congestion::Ecn;
-use farspan_transport::recovery::Rto;
 use farspan_transport::proxy::ProxyKind;
+use farspan_transport::recovery::Rto;
 use farspan_transport::{Class, Path};
 use farspan_units::{Bytes, Duration, PortId, TelemetryKind};
 use std::cell::LazyCell;
@@ -306,9 +306,11 @@ fn delay_target(resolved: &Resolved, world: &World, class: Class, crossed: &Cros
         let rate = spec.network.links[port.index()].rate;
         (port, rate, rate.bytes_in(target), spec.port(*port).buffer.min(pool))
     });
-    let (port, rate, queue, buffer) = queues
-        .filter(|(_, _, queue, buffer)| queue > buffer)
-        .max_by(|(_, _, a, of_a), (_, _, b, of_b)| (a.as_f64() / of_a.as_f64()).total_cmp(&(b.as_f64() / of_b.as_f64())))?;
+    let (port, rate, queue, buffer) = queues.filter(|(_, _, queue, buffer)| queue > buffer).max_by(
+        |(_, _, a, of_a), (_, _, b, of_b)| {
+            (a.as_f64() / of_a.as_f64()).total_cmp(&(b.as_f64() / of_b.as_f64()))
+        },
+    )?;
     Some(format!(
         "{} aims at a queueing delay of {target} for {} flows: {} B at {} ({rate}), which holds {} B. It does not see that the port is full \
          (give such ports a buffer of {} B, or the control a shorter target)",

@@ -21,7 +21,7 @@ mod oscar_rivals;
 mod pfc;
 mod proxy;
 mod reps;
-mod time_outs;
 mod telemetry;
+mod time_outs;
 mod topology;
 mod warnings;

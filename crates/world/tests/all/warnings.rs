@@ -206,7 +206,8 @@ fn a_target_delay_whose_queue_no_port_holds() {
         about(&warnings("proxy/degree", &set), "aims at a queueing delay")
     };
     for overflow in ["scheme.ports.overflow=trim", "scheme.ports.overflow=drop"] {
-        let said = of("oscar+rps", &["scheme.proxy.kind=streamlined", overflow, "scheme.proxy.loss=gap-flow"]);
+        let said =
+            of("oscar+rps", &["scheme.proxy.kind=streamlined", overflow, "scheme.proxy.loss=gap-flow"]);
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(said[0].starts_with("oscar aims at a queueing delay of 2.005"), "{said:?}");
         for word in ["inter flows", "25062672 B", "holds 17015000 B", "100Gbps", "a shorter target"] {
