@@ -22,7 +22,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is said of a world that would take too long, or too much memory, to be looked at.
+/// Says that a world would take too long, or too much memory, to be looked at.
 fn too_large(size: Size) -> String {
     let Size { links, flows, .. } = size;
     let flows = if links > Size::MOST { String::new() } else { format!(" and {flows} flows") };

@@ -75,7 +75,7 @@ impl NewFile {
     }
 }
 
-/// What the system says, without the name that nobody knows.
+/// An error of the system without the name that nobody knows.
 fn plain(error: &io::Error) -> io::Error {
     let text = error.to_string();
     let said = text.split_once(" at path ").map_or(&text[..], |(said, _)| said);

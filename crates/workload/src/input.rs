@@ -26,7 +26,7 @@ pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What a file holds is not UTF-8.
+/// A file does not hold UTF-8.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {line} is not UTF-8 text")]
 pub struct NotUtf8 {

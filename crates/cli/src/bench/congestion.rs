@@ -481,7 +481,7 @@ mod tests {
         for bad in [
             "",
             "hpcc",
-            "hpcc:9:burst:1",
+            "hpcc:33:burst:1",
             "hpcc:5:burst:4501",
             "hpcd:5:burst:1",
             "hpcc:5:burs:1",

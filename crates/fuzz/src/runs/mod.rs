@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Packet-hops after which a run is given up: it takes too long to be one of many.
 const MOST_HOPS: u64 = 3_000_000;
 
-/// What became of a scenario.
+/// The fate of a scenario.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Trial {
     /// It is refused, with this message.

@@ -199,7 +199,10 @@ fn scheme(writer: &mut Writer, shape: Shape) -> Option<&'static str> {
         ];
         writer.sometimes(30, "recovery", &recoveries);
         writer.sometimes(20, "window_check", &["below", "fits"]);
-        writer.sometimes(15, "congestion", &controls);
+        let rules = ["published", "before", "in_flight", "none"]
+            .map(|rule| format!("{{ name = \"{}\", on_nack = \"{rule}\" }}", writer.draw.pick(&controls)));
+        let with_rules: Vec<_> = controls.iter().copied().chain(rules.iter().map(String::as_str)).collect();
+        writer.sometimes(25, "congestion", &with_rules);
     }
     ports(writer);
     if let Some(kind) = proxy {
@@ -236,6 +239,7 @@ fn ports(writer: &mut Writer) {
     if overflow == "trim" {
         writer.sometimes(40, "header_buffer", &["64B", "640B", "64KiB"]);
         writer.sometimes(30, "trim_victim", &["arriving"]);
+        writer.sometimes(30, "trim_service", &["strict", "10:1", "2:1"]);
         writer.sometimes(40, "trim_service", &["strict", "1:1", "10:1"]);
     }
     writer.sometimes(15, "routing", &["adaptive"]);

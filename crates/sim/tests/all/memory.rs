@@ -46,7 +46,9 @@ fn path() -> Path {
 }
 
 fn endpoint(host: u32) -> Endpoint {
-    Endpoint::new(EndpointConfig { host: HostId(host), seed: 1, mss: MSS, header: HEADER })
+    let profiles = Profiles::new([scheme(control("fixed_window"), "ecmp").profile.clone()]);
+    let config = EndpointConfig { host: HostId(host), seed: 1, mss: MSS, header: HEADER };
+    Endpoint::new(config).with_profiles(&profiles, path().line_rate)
 }
 
 /// A message of `packets` packets to host 1, all of which may be in flight at once.

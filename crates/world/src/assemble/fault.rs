@@ -88,7 +88,7 @@ struct Places<'a> {
     names: Vec<String>,
     by_name: BTreeMap<String, PortId>,
     by_ends: BTreeMap<(NodeId, NodeId, u32), PortId>,
-    /// What faults have chosen so far: many choose the same.
+    /// The choices of faults so far, with their links: many choose the same.
     known: BTreeMap<LinkChoice, Arc<BTreeSet<PortId>>>,
     /// Names that patterns were held against.
     compared: usize,

@@ -12,6 +12,7 @@ mod collectives;
 mod control;
 mod equality;
 mod incasts;
+mod loss;
 mod nacks;
 mod ndp;
 mod oscar;
