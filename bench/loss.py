@@ -1,0 +1,136 @@
+"""Controls on a link that loses data packets at random: the share of what the loss leaves of the link that a lone flow delivers, over loss
+rates and round trips, beside closed forms. Writes the table of docs/src/schemes/loss.md.
+
+usage: loss.py FARSPAN [--jobs N]      runs all, keeps the numbers in bench/loss.json and writes the page
+       loss.py [--check]               writes the page from the kept numbers (or compares it)
+
+300 runs, two minutes on two cores.
+"""
+import argparse
+import itertools
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+HERE = pathlib.Path(__file__).resolve().parent
+KEPT = HERE / "loss.json"
+PAGE = HERE.parent / "docs/src/schemes/loss.md"
+BEGIN, END = "<!-- from: bench/loss.py -->\n", "<!-- to here -->\n"
+
+RATE, PAYLOAD, HEADER = 100e6, 1400, 60
+LOSSES, RTTS_MS = [0.001, 0.01, 0.05], [1, 20, 100]
+CONTROLS = ["fixed_window", "bbr", "dctcp", "dctcp-per-ack", "mprdma", "gemini", "unocc", "smartt", "nscc", "swift", "timely", "oscar",
+            "hpcc", "powertcp", "theta-powertcp", "poseidon", "dcqcn"]
+# Seconds between which a flow's payload is counted.
+FROM, TO = 10, 30
+SCENARIO = """
+[topology]
+kind = "dumbbell"
+hosts = 1
+two_sites = true
+link_rate = "1Gbps"
+link_delay = "1us"
+bottleneck_rate = "100Mbps"
+buffer = "2MB"
+wan = {{ rtt = "{rtt}ms", buffer = "2MB" }}
+[host]
+jitter = "0ns"
+[scheme]
+name = "{control}+ecmp"
+[scheme.inter]
+recovery = "rack"
+[scheme.ports]
+pool = {{ size = "off" }}
+pfc = {{ links = "none" }}
+[transport]
+payload = "1400B"
+header = "60B"
+[stop]
+time = "{stop}s"
+[[workload]]
+kind = "pairs"
+pairs = [[0, 1]]
+flow_size = "1GB"
+[[fault]]
+kind = "loss"
+links = "wan"
+packets = "data"
+probability = {loss}
+"""
+
+
+def payload(binary, control, loss, rtt, stop, folder):
+    """Bytes that the receiver has from a run of so many seconds."""
+    file = pathlib.Path(folder) / f"{control}-{loss}-{rtt}-{stop}.toml"
+    file.write_text(SCENARIO.format(control=control, loss=loss, rtt=rtt, stop=stop))
+    done = subprocess.run([binary, "run", file, "--json", "--quiet"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{file.name}: {done.stderr}")
+    document = json.loads(done.stdout)
+    # All that was sent for the first time has arrived, but for a window and what stands lost.
+    return document["bytes"]["payload"]
+
+
+def share(binary, control, loss, rtt, folder):
+    """Goodput over what the loss leaves of the payload's share of the link."""
+    first, last = (payload(binary, control, loss, rtt, stop, folder) for stop in (FROM, TO))
+    return round((last - first) * 8 / (TO - FROM) / left(loss), 3)
+
+
+def left(loss):
+    return RATE * (1 - loss) * PAYLOAD / (PAYLOAD + HEADER)
+
+
+def reno(loss, rtt):
+    """Mathis et al. 1997: MSS / RTT x sqrt(3 / 2p), over what the loss leaves."""
+    return min(1, PAYLOAD * 8 / (rtt / 1000) * math.sqrt(1.5 / loss) / left(loss))
+
+
+def run_all(binary, jobs):
+    cases = list(itertools.product(CONTROLS, LOSSES, RTTS_MS))
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        shares = pool.map(lambda case: share(binary, *case, folder), cases)
+        return {"/".join(map(str, case)): value for case, value in zip(cases, shares, strict=True)}
+
+
+def table(kept):
+    columns = list(itertools.product(LOSSES, RTTS_MS))
+    head = ["", *(f"{loss * 100:g}%, {rtt} ms" for loss, rtt in columns)]
+    rows = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+
+    def row(name, values):
+        rows.append(f"| {name} | " + " | ".join(f"{value:.2f}" if value >= 0.1 else f"{value:.3f}" for value in values) + " |")
+
+    row("closed form, BBR below 15% loss", [1.0] * len(columns))
+    row("closed form, Reno: sqrt(1.5 / p)", [reno(*column) for column in columns])
+    for control in CONTROLS:
+        row(f"`{control}`", [kept[f"{control}/{loss}/{rtt}"] for loss, rtt in columns])
+    return "\n".join(rows) + "\n"
+
+
+def write(kept, check):
+    text = PAGE.read_text()
+    before, rest = text.split(BEGIN, 1)
+    made = before + BEGIN + table(kept) + END + rest.split(END, 1)[1]
+    if check and made != text:
+        sys.exit(f"{PAGE.name} is not what bench/loss.json gives: run bench/loss.py")
+    PAGE.write_text(made)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary", nargs="?")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
+    arguments = parser.parse_args()
+    if arguments.binary:
+        KEPT.write_text(json.dumps(run_all(arguments.binary, arguments.jobs), indent=1) + "\n")
+    write(json.loads(KEPT.read_text()), arguments.check)
+
+
+if __name__ == "__main__":
+    main()
