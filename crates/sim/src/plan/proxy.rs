@@ -76,7 +76,7 @@ impl Plan {
         };
         let acknowledges = matches!(kind, RelayKind::Naive(_));
         let (longest_silence, direct_cwnd) =
-            (direct.rto() * u64::from(proxy.longest_silence), self.first_window(direct.path()));
+            (direct.path_rto() * u64::from(proxy.longest_silence), self.first_window(direct.path()));
         let via =
             Via { proxy: proxy.host, acknowledges, limit, numbers, direct, direct_cwnd, longest_silence };
         let host = self.proxies.entry(proxy.host).or_default();

@@ -37,6 +37,8 @@ pub struct Route {
     pub(crate) packet_time: Duration,
     /// Time-out of a packet that never timed out, before the first RTT sample.
     pub(crate) rto: Duration,
+    /// How long an answer may be due.
+    pub(crate) path_rto: Duration,
 }
 
 impl Route {
@@ -64,6 +66,7 @@ impl Route {
             block_timer: timer.unwrap_or(path.max_queueing),
             packet_time: path.packet_time(),
             rto: recovery.rto.initial(&path),
+            path_rto: recovery.rto.of_path(&path),
             path,
         }
     }
@@ -84,6 +87,13 @@ impl Route {
     #[must_use]
     pub const fn rto(&self) -> Duration {
         self.rto
+    }
+
+    /// How long an answer may be due before one asks why: the time-out, or where that waits for a first sample, what the path
+    /// takes at most.
+    #[must_use]
+    pub const fn path_rto(&self) -> Duration {
+        self.path_rto
     }
 
     /// How the packets of a message of `size` bytes make blocks; `None` without coding.

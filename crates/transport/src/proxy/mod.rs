@@ -291,7 +291,7 @@ impl Proxies {
         let state = match &relay.kind {
             RelayKind::Naive(NaiveRelay { room, onward, .. }) => {
                 let name = PeerFlow { peer: relay.from, flow: relay.flow };
-                State::Naive(Naive::new(name, relay.size, *room, mss, onward.rto))
+                State::Naive(Naive::new(name, relay.size, *room, mss, onward.path_rto))
             }
             RelayKind::Streamlined(StreamlinedRelay { loss, .. }) => {
                 State::Streamlined(Streamlined::new(*loss))

@@ -59,6 +59,16 @@ impl Rto {
             Self::BaseRtts(count) => path.base_rtt * u64::from(count),
         }
     }
+
+    /// How long an answer may be due on a path before one asks why. Of [`Self::Rfc6298`] that of the path: its first time-out is
+    /// that long because no round trip is known yet, and here the path is.
+    #[must_use]
+    pub(crate) fn of_path(self, path: &Path) -> Duration {
+        match self {
+            Self::Rfc6298 { variance_floor, .. } => Self::Path.initial(path) + variance_floor,
+            other => other.initial(path),
+        }
+    }
 }
 
 /// Loss recovery of a scheme.

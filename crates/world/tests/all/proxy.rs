@@ -296,6 +296,24 @@ fn all_six(scenario: &str) -> Vec<[Duration; 2]> {
 
 /// An incast that no buffer overflows for takes as long with a proxy as without.
 #[test]
+fn a_dead_proxy_is_left_after_what_the_path_takes_though_the_first_time_out_is_a_second() {
+    // Behind a streamlined proxy silence is noticed when a packet times out.
+    for (kind, most) in [("naive", Duration::from_ms(50)), ("streamlined", Duration::from_ms(1000))] {
+        let set = [
+            &format!("scheme.proxy.kind={kind}")[..],
+            "fault=[{kind=\"proxy_down\", at=\"150us\"}]",
+            "transport.rto=rfc6298",
+            "scheme.inter.recovery=rack",
+            "stop.time=60s",
+        ];
+        let flows = run(&world(&set), EngineKind::Windowed).flows;
+        let left = flows.iter().map(|flow| flow.went_direct.map(|at| at.since(flow.start)));
+        let latest = left.max().flatten().expect("the proxy is dead");
+        assert!(latest <= most, "{kind}: {latest}");
+    }
+}
+
+#[test]
 fn a_small_incast_neither_gains_nor_loses_by_a_proxy() {
     let took = all_six("proxy/size");
     for which in [0, 1] {
