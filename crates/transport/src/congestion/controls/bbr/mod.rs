@@ -102,6 +102,8 @@ pub struct Bbr {
     full_pipe: FullPipe,
     /// The episode of loss under way.
     recovery: Option<LossEpisode>,
+    /// The window before the last ACK restored it, if that ended an episode.
+    unrestored: Option<f64>,
     /// All packets below this one have been sent.
     sent_below: u32,
     /// The window, in bytes.
@@ -134,6 +136,7 @@ impl Bbr {
             model: Model::new(params.rtprop),
             full_pipe: FullPipe::default(),
             recovery: None,
+            unrestored: None,
             sent_below: 0,
             cwnd,
             prior_cwnd: 0.0,

@@ -14,6 +14,8 @@ pub(super) struct LossEpisode {
     pub(super) ends: u32,
     /// Whether a packet leaves for each that arrives, and no more: until a round trip has passed.
     pub(super) conserves: bool,
+    /// Whether a time-out began it.
+    after_timeout: bool,
 }
 
 impl Bbr {
@@ -32,11 +34,17 @@ impl Bbr {
     /// takes what was lost.
     pub(super) fn on_lost(&mut self, now: Time, bytes: Bytes, in_flight: Bytes) {
         self.has_lost = true;
+        let episode =
+            LossEpisode { began: now, ends: self.sent_below, conserves: false, after_timeout: false };
         let cwnd = if self.recovery.is_some() {
             self.cwnd - bytes.as_f64()
+        } else if let Some(unrestored) = self.unrestored.take() {
+            // The ACK that ended an episode finds this loss: for Linux it stood before the end.
+            self.recovery = Some(episode);
+            unrestored - bytes.as_f64()
         } else {
             self.save_cwnd();
-            self.recovery = Some(LossEpisode { began: now, ends: self.sent_below, conserves: true });
+            self.recovery = Some(LossEpisode { conserves: true, ..episode });
             (in_flight.as_f64() + self.params.mss).min(self.cwnd)
         };
         self.cwnd = self.params.clamp(cwnd);
@@ -50,24 +58,33 @@ impl Bbr {
                 return;
             }
             self.save_cwnd();
-            self.recovery = Some(LossEpisode { began: now, ends: self.sent_below, conserves: false });
+            self.recovery = Some(LossEpisode {
+                began: now,
+                ends: self.sent_below,
+                conserves: false,
+                after_timeout: true,
+            });
             self.timed_out_at = now;
         }
         self.cwnd = self.params.mss;
     }
 
     /// At each ACK, before the window is set. Losses that stand when an episode ends continue it, and conserve nothing anew: Linux goes
-    /// from Recovery to Open and to Recovery again within one ACK, and BBR sees no end (`tcp_fastretrans_alert`).
+    /// from Recovery to Open and to Recovery again within one ACK, and BBR sees no end (`tcp_fastretrans_alert`). After a time-out it sees
+    /// Loss become Recovery, and conserves.
     pub(super) fn check_recovery(&mut self, ack: &Ack) {
+        self.unrestored = None;
         let Some(recovery) = &mut self.recovery else { return };
         recovery.conserves &= ack.sent_at < recovery.began;
         if ack.acked_below < recovery.ends {
             return;
         }
         if ack.has_losses {
-            (recovery.ends, recovery.conserves) = (ack.sent_below, false);
+            (recovery.ends, recovery.conserves) = (ack.sent_below, recovery.after_timeout);
+            (recovery.began, recovery.after_timeout) = (ack.now, false);
         } else {
             self.recovery = None;
+            self.unrestored = Some(self.cwnd);
             self.restore_cwnd();
         }
     }

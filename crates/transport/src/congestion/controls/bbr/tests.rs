@@ -556,6 +556,41 @@ fn losses_that_stand_when_recovery_ends_continue_it_and_conserve_nothing_anew() 
 }
 
 #[test]
+fn a_loss_that_the_ending_ack_finds_continues_recovery() {
+    let mut flow = Flow::steady(&BbrConfig::default());
+    flow.lose(6);
+    flow.in_flight = 13;
+    while flow.control.recovery.is_some() {
+        flow.ack();
+    }
+    let restored = flow.cwnd();
+    flow.lose(1);
+    let recovery = flow.control.recovery.expect("a loss");
+    assert!(!recovery.conserves && flow.cwnd() < restored, "{recovery:?}: {} of {restored}", flow.cwnd());
+    // One ACK later it is an episode of its own.
+    let mut flow = Flow::steady(&BbrConfig::default());
+    flow.lose(6);
+    flow.in_flight = 13;
+    while flow.control.recovery.is_some() {
+        flow.ack();
+    }
+    flow.ack();
+    flow.lose(1);
+    assert!(flow.control.recovery.expect("a loss").conserves);
+}
+
+#[test]
+fn losses_that_stand_after_a_time_out_are_recovered_and_conserve_packets() {
+    let mut flow = Flow::steady(&BbrConfig::default());
+    flow.time_out(flow.now);
+    flow.has_losses = true;
+    while !flow.control.recovery.expect("losses stand").conserves {
+        flow.ack();
+    }
+    assert_eq!(flow.control.recovery.expect("losses stand").ends, flow.control.sent_below);
+}
+
+#[test]
 fn after_its_first_round_trip_recovery_grows_with_what_arrives() {
     let mut flow = Flow::steady(&BbrConfig::default());
     flow.lose(6);
