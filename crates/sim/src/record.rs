@@ -30,7 +30,6 @@ const CODED: u8 = 8;
 const MAP_ACK: u8 = 9;
 /// A data packet with a number, which stands beside its record.
 const NUMBERED: u8 = 10;
-// Beside the four kinds that the flags of an ACK with a map make of it in a digest.
 const PULL: u8 = 11;
 /// In a digest neither a kind of ACK nor a trimmed packet has it.
 const CNP: u8 = 15;

@@ -69,7 +69,7 @@ impl Fault {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Faults {
     all: Arc<[Fault]>,
-    /// By port, in order.
+    /// By port, in order; empty without faults.
     of_port: Vec<Vec<u32>>,
 }
 
@@ -80,7 +80,7 @@ impl Faults {
     /// If a fault names another port.
     #[must_use]
     pub fn new(all: &[Fault], ports: usize) -> Self {
-        let mut of_port = vec![Vec::new(); ports];
+        let mut of_port = vec![Vec::new(); if all.is_empty() { 0 } else { ports }];
         for (number, fault) in (0..).zip(all) {
             for link in &fault.links {
                 of_port[link.index()].push(number);

@@ -51,6 +51,9 @@ impl NodeFaults {
     /// The faults of the links that leave from `ports`, those of one node; `None` if none of them has any.
     #[must_use]
     pub fn new(faults: &Faults, ports: Range<u32>, seed: u64) -> Option<Self> {
+        if faults.all.is_empty() {
+            return None;
+        }
         let entries = |port: u32| {
             let of_port = faults.of_port[port as usize].iter();
             of_port.map(|&n| (n, LossDraws::new(seed, entity(n, port)))).collect::<Vec<_>>()

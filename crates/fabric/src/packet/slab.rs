@@ -105,7 +105,7 @@ pub struct Packets<A = Checked> {
     words: Vec<[u32; 2]>,
     /// By index, up to the highest at which a packet has carried any; empty if none has.
     telemetry: Vec<Option<Box<Telemetry>>>,
-    /// Whether any packet has carried anything beside its record.
+    /// Whether any packet has carried anything beside its record and its words.
     is_laden: bool,
     access: PhantomData<A>,
 }

@@ -50,8 +50,10 @@ impl Sender {
         let above =
             mapped(ack.cumulative, ack.map).skip_while(|&seq| seq < base).take_while(|&seq| seq < end);
         for seq in (base..ack.cumulative.min(end)).chain(above) {
-            let Some((sent_at, entropy)) = self.sent.path_of(now, seq) else { continue };
+            let Some(entropy) = self.sent.path_of(seq) else { continue };
             in_flight -= self.len(seq);
+            // The receiver kept them until the echoed one came: its round trip is that of the path.
+            let sent_at = ack.echo.sent_at;
             self.balancer.on_ack(PathSample { now, sent_at, entropy, in_flight }, false, &mut self.random);
         }
     }

@@ -99,7 +99,7 @@ impl<'a> Ack<'a> {
     }
 }
 
-/// A NACK: the packet reached the receiver trimmed, or a coded block lacks packets. It carries no RTT sample.
+/// A NACK: the packet reached the receiver trimmed, a proxy found it lost, or a coded block lacks packets. It carries no RTT sample.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Nack {
     /// Now.
@@ -110,7 +110,7 @@ pub struct Nack {
     pub sent_at: Time,
     /// Payload in flight after the loss was taken out.
     pub in_flight: Bytes,
-    /// Whether a port trimmed the packet (congestion), rather than a block timer running out.
+    /// Whether a port trimmed the packet (congestion), rather than a proxy finding a gap or a block timer running out.
     pub trimmed: bool,
 }
 

@@ -101,8 +101,8 @@ pub trait Congestion {
     /// An ACK arrived.
     fn on_ack(&mut self, ack: &Ack) -> Decision;
 
-    /// A NACK arrived: a sign of congestion if a port trimmed the packet, and never a reason to send more. Of trimmed packets it is called
-    /// where the flow's [`OnNack`] is `Published`.
+    /// A NACK arrived: a sign of congestion if a port trimmed the packet, and never a reason to send more. Of packets that were
+    /// trimmed, or that a proxy found lost, it is called where the flow's [`OnNack`] is `Published`.
     fn on_nack(&mut self, _nack: &Nack) -> Decision {
         self.decision()
     }

@@ -60,9 +60,9 @@ impl LossCounters {
 pub(super) struct Losses {
     /// Packets in state `Lost`.
     pub(super) packets: u32,
-    /// Packets that were lost and are not acknowledged since, sent again or not.
+    /// Packets that were given up and are not acknowledged since, sent again or not.
     pub(super) standing: u32,
-    /// They, in the order in which they were found; acknowledged ones are skipped.
+    /// Those in state `Lost`, in the order in which they were found; acknowledged ones are skipped.
     pub(super) retransmit_queue: VecDeque<u32>,
     /// Retransmissions in flight, by time-outs of the packet so far; others among them are skipped.
     retransmissions: Vec<VecDeque<Flight>>,
@@ -275,9 +275,10 @@ impl SentMap {
         in_flight.then(|| Flight { sent_at: cell.sent_at(now), seq })
     }
 
-    /// When a packet of the window left that is in flight, and the path that it takes.
-    pub(crate) fn path_of(&self, now: Time, seq: u32) -> Option<(Time, Entropy)> {
-        self.flight(now, seq).map(|flight| (flight.sent_at, self.entropy(seq)))
+    /// The path of a packet of the window that is in flight.
+    pub(crate) fn path_of(&self, seq: u32) -> Option<Entropy> {
+        let in_flight = matches!(self.cell(seq).state(), SentState::First | SentState::Retransmitted);
+        in_flight.then(|| self.entropy(seq))
     }
 
     /// Whether so many packets are acknowledged above the oldest that is not; none from `end` on is.
