@@ -206,8 +206,8 @@ impl ByteSums {
     }
 }
 
-/// Data packets, on each leg of their way where a proxy divides it: sent = delivered + trimmed + dropped + under way at the end. Each
-/// is the sum of its column of `flows.parquet`. And control packets that were dropped.
+/// Data packets, on each leg of their way where a proxy divides it: sent = delivered + trimmed + dropped + under way at the end. Those
+/// with a column in `flows.parquet` are its sums. And control packets that were dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct PacketSums {

@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The most names of links that all patterns together are held against: some seconds.
-const MOST_COMPARED: usize = 1 << 27;
+const MOST_COMPARED: usize = 1 << 25;
+/// The most links that all faults have together.
+const MOST_LINKS: usize = 1 << 22;
 /// The most faults of one link: each packet is held against all of them.
 const MOST_OF_A_LINK: u32 = 1000;
 
@@ -25,9 +27,17 @@ pub(super) fn faults(
     let mut places = None;
     let mut all = Vec::new();
     let mut count = vec![0; network.links.len()];
+    let mut total = 0;
     for (number, fault) in scenario.fault.iter().enumerate() {
         let Fault::OfLinks(fault) = fault else { continue };
         let links = places.get_or_insert_with(|| Places::new(network)).links(number, fault, seed)?;
+        total += links.len();
+        if total > MOST_LINKS {
+            let problem =
+                format!("the faults up to this one have {total} links together, more than {MOST_LINKS}");
+            let cure = "give fewer faults, or each fewer links";
+            return Err(ValueError::rule(format!("fault[{number}]"), problem, cure));
+        }
         for port in &links {
             count[port.index()] += 1;
             if count[port.index()] > MOST_OF_A_LINK {

@@ -15,7 +15,7 @@ pub use collectives::CollectivePlan;
 use farspan_fabric::switch::Routing;
 use farspan_fabric::{Network, Routes};
 use farspan_scenario::limits::LARGEST_PACKET;
-use farspan_scenario::model::{Scenario, SchemeClass};
+use farspan_scenario::model::{Scenario, SchemeClass, Shape};
 use farspan_scenario::value::{FirstWindow, Jitter, Part, Recovery, RoutingRule, RtoRule, TriggerDelay};
 use farspan_scenario::{Resolved, ScenarioError, ValueError, component, congestion, on_nack};
 use farspan_sim::{EngineKind, Flow, InitialWindow, OwnBalance, Rule, Spec, Stop, Trace, Trigger};
@@ -105,7 +105,10 @@ impl World {
 
     /// The links of a generated network.
     pub(crate) fn links(resolved: &Resolved) -> u64 {
-        network::links(&resolved.scenario().topology).1 as u64
+        let topology = &resolved.scenario().topology;
+        let tiers =
+            if matches!(topology.shape, Shape::FatTree(_) | Shape::DualFatTree { .. }) { 3 } else { 1 };
+        tiers * network::links(topology).1 as u64
     }
 
     /// The flows, of random arrivals as many as are expected.
@@ -113,7 +116,7 @@ impl World {
         let flows = || {
             let EmptyNetwork { sites, capacity, .. } = EmptyNetwork::of(resolved)?;
             let random = traffic::expected(resolved, &sites, &capacity)?.flows;
-            Ok(random as u64 + traffic::fixed(resolved.scenario(), &sites))
+            Ok(random as u64 + traffic::fixed(resolved, &sites))
         };
         flows().map_err(|error| resolved.error(error))
     }

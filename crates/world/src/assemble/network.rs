@@ -105,8 +105,8 @@ fn fits(topology: &Topology) -> Result<(), ValueError> {
     memory::fits(key, (links, "links", memory::OF_LINK), "ask for a smaller network")
 }
 
-/// The links of a generated network, and the key that they follow from. None are counted of a file, nor of what the generator
-/// refuses.
+/// The links of a generated network, and the key that they follow from: of fat trees those of hosts alone. None are counted of a
+/// file, nor of what the generator refuses.
 pub(super) fn links(topology: &Topology) -> (&'static str, f64) {
     const MOST_HOSTS: f64 = 1048576.0;
     // Thinned out by oversubscription, which is not counted: of a whole tree, the hosts are a third of it.

@@ -67,8 +67,13 @@ pub(super) fn expected(
     Ok(all)
 }
 
-/// The flows of the parts without random arrivals, flow lists aside.
-pub(super) fn fixed(scenario: &Scenario, sites: &Sites) -> u64 {
+/// The flows of the parts without random arrivals; of a list as many as its file has room for.
+pub(super) fn fixed(resolved: &Resolved, sites: &Sites) -> u64 {
+    /// The shortest row of a list: `0,1,1,0` and its end.
+    const OF_ROW: u64 = 8;
+    let scenario = resolved.scenario();
+    let of_file =
+        |file: &str| resolved.file("", file).metadata().map_or(0, |metadata| metadata.len() / OF_ROW);
     let count = |part: &Part| match &part.traffic {
         Traffic::Incast(Incast { hosts: IncastHosts::Listed { senders, .. }, .. }) => senders.len() as u64,
         Traffic::Incast(Incast { hosts: IncastHosts::Drawn(drawn), .. }) => {
@@ -81,7 +86,8 @@ pub(super) fn fixed(scenario: &Scenario, sites: &Sites) -> u64 {
         Traffic::Permutation { .. } => sites.hosts().into(),
         Traffic::Pairs { pairs, .. } => pairs.len() as u64,
         Traffic::Collective(written) => collective(written).messages(sites),
-        Traffic::Poisson(_) | Traffic::Flows { .. } => 0,
+        Traffic::Flows { file, .. } => of_file(file),
+        Traffic::Poisson(_) => 0,
     };
     scenario.workload.iter().map(count).fold(0, u64::saturating_add)
 }

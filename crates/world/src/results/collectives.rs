@@ -21,26 +21,39 @@ pub(super) fn iterations(
     let own: Vec<&FlowRecord> = of_part.map(|(_, record)| record).collect();
     let mut rows = Vec::new();
     for (iteration, flows) in (0..).zip(own.chunks(plan.moves.len())) {
-        for group in 0..plan.groups {
-            let moves = || plan.moves.iter().zip(flows).filter(|(each, _)| each.group == group);
-            let first = moves().filter(|(each, _)| each.after.is_empty());
-            let start = first.map(|(_, flow)| flow.outcome.started.then_some(flow.outcome.start));
-            let start = start.collect::<Option<Vec<_>>>();
-            let end = moves().map(|(_, flow)| flow.outcome.delivered).collect::<Option<Vec<_>>>();
-            let last = |times: Option<Vec<Time>>| times.and_then(|times| times.into_iter().max());
-            let start = last(start);
-            rows.push(IterationRecord {
-                tag: Arc::clone(&tag),
-                group,
-                iteration,
-                measured: start.is_none_or(|start| start >= warmup),
-                start,
-                end: last(end),
-                ideal: plan.ideal,
-            });
+        let mut spans = vec![(Latest::default(), Latest::default()); plan.groups as usize];
+        for (each, flow) in plan.moves.iter().zip(flows) {
+            let (start, end) = &mut spans[each.group as usize];
+            if each.after.is_empty() {
+                start.add(flow.outcome.started.then_some(flow.outcome.start));
+            }
+            end.add(flow.outcome.delivered);
         }
+        rows.extend((0..).zip(spans).map(|(group, (start, end))| IterationRecord {
+            tag: Arc::clone(&tag),
+            group,
+            iteration,
+            measured: start.time.is_none_or(|start| start >= warmup),
+            start: start.time,
+            end: end.time,
+            ideal: plan.ideal,
+        }));
     }
     rows
+}
+
+/// The latest of some times; none if one of them is not known.
+#[derive(Clone, Copy, Default)]
+struct Latest {
+    time: Option<Time>,
+    lacks_one: bool,
+}
+
+impl Latest {
+    fn add(&mut self, time: Option<Time>) {
+        self.lacks_one |= time.is_none();
+        self.time = if self.lacks_one { None } else { self.time.max(time) };
+    }
 }
 
 /// The summary of a collective's iterations.
