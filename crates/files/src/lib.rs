@@ -16,8 +16,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// The end of the name of a file that is not complete: `flows.parquet.x7Kd2Q.partial`.
-const PARTIAL: &str = ".partial";
+/// The end of the name of a file that is not complete: `flows.parquet.x7Kd2Q.farspan-partial`.
+const PARTIAL: &str = ".farspan-partial";
 
 /// A file on its way to its place. Dropped before [`Self::finish`], it leaves nothing behind.
 #[derive(Debug)]
@@ -42,6 +42,10 @@ impl NewFile {
     /// If no file can be made in that folder.
     pub fn at(place: &Path) -> io::Result<Self> {
         let place = place.to_owned();
+        // Opening a pipe by its name waits for a reader, for ever if need be.
+        if is_named_pipe(&place) {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "it is a named pipe"));
+        }
         if is_special(&place) {
             let file = OpenOptions::new().write(true).open(&place)?;
             return Ok(Self { place, file: Written::Straight(file) });
@@ -113,6 +117,9 @@ pub fn write(place: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// If something stands there ([`io::ErrorKind::AlreadyExists`]), or it cannot be written: there is none then.
 pub fn create(place: &Path, bytes: &[u8]) -> io::Result<()> {
+    if place.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
     let mut file = NewFile::at(place)?;
     file.write_all(bytes)?;
     file.flush()?;
@@ -265,14 +272,32 @@ mod tests {
     #[test]
     fn what_a_killed_writer_left_goes_and_nothing_else() {
         let folder = Folder::new("left");
-        let others = ["a.txt", "a.txt.partial", "a.txt.mine.partial", "b.txt.x7Kd2Q.partial"];
-        for name in others.into_iter().chain(["a.txt.x7Kd2Q.partial"]) {
+        let others = [
+            "a.txt",
+            "a.txt.partial",
+            "a.txt.mine.partial",
+            "b.txt.x7Kd2Q.farspan-partial",
+            "a.txt.backup.partial",
+        ];
+        for name in others.into_iter().chain(["a.txt.x7Kd2Q.farspan-partial"]) {
             fs::write(folder.0.join(name), "").unwrap();
         }
         remove_partial(&folder.0.join("a.txt")).unwrap();
         let mut left = others.map(str::to_owned);
         left.sort();
         assert_eq!(folder.names(), left);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_with_a_name_is_not_written_to() {
+        let folder = Folder::new("fifo");
+        let place = folder.0.join("ff");
+        let made = std::process::Command::new("mkfifo").arg(&place).status().unwrap();
+        assert!(made.success());
+        assert_eq!(write(&place, b"x").unwrap_err().to_string(), "it is a named pipe");
+        assert_eq!(create(&place, b"x").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(create(Path::new("/dev/null"), b"x").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
     }
 
     #[cfg(unix)]

@@ -312,7 +312,7 @@ mod tests {
         let path = folder.0.join("flows.parquet");
         let mut table = FlowTable::create(&path).unwrap();
         table.write(&[flow(0, 1)]).unwrap();
-        assert!(folder.files()[0].ends_with(".partial"));
+        assert!(folder.files()[0].ends_with(".farspan-partial"));
         drop(table);
         assert!(folder.files().is_empty());
     }
