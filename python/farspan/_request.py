@@ -145,7 +145,8 @@ def toml(value: object, path: str = "", argument: str = "set", depth: int = 0) -
     """
     if depth > DEEPEST:
         cure = "give plain values; does a list or mapping contain itself?"
-        raise ScenarioError(f"values stand in more than {DEEPEST} others", argument=argument, key=path or None, cure=cure)
+        problem = f"values stand in more than {DEEPEST} others"
+        raise ScenarioError(problem, argument=argument, key=path or None, cure=cure)
     if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()
     match value:

@@ -86,6 +86,8 @@ def test_bad_input_writes_nothing(tmp_path: Path) -> None:
 def test_results_that_cannot_be_written_are_a_run_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(fs.RunError, match="cannot be written"):
+        fs.run(INCAST, set=SMALL, out=tmp_path / "file" / "below")
+    with pytest.raises(fs.ScenarioError, match="is not a folder"):
         fs.run(INCAST, set=SMALL, out=tmp_path / "file")
 
 
