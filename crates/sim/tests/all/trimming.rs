@@ -36,13 +36,11 @@ fn check_books(outcome: &Outcome) {
     let sum = |of: fn(&farspan_sim::FlowOutcome) -> u64| outcome.flows.iter().map(of).sum::<u64>();
     assert_eq!(sum(|f| f.receiver.trimmed_packets), totals.trimmed_delivered.packets);
     assert_eq!(sum(|f| f.dropped_packets), totals.dropped.packets, "only data packets are dropped");
-    assert_eq!(
-        sum(|f| f.sender.nacks),
-        totals.trimmed_delivered.packets,
-        "a NACK for each, and none is lost"
-    );
     assert_eq!(outcome.ports.iter().map(|port| port.trimmed_packets).sum::<u64>(), totals.trimmed);
     for flow in &outcome.flows {
+        // A NACK for each header, and none is lost; but a packet that has timed out and come again may end its flow before its NACK.
+        let (nacks, headers) = (flow.sender.nacks, flow.receiver.trimmed_packets);
+        assert!(nacks == headers || (flow.sender.timeouts > 0 && nacks < headers), "{flow:?}");
         let known = flow.receiver.arrived_packets + flow.receiver.trimmed_packets + flow.dropped_packets;
         assert_eq!(flow.sender.sent_packets, known, "{flow:?}");
         assert_eq!(flow.sender.sent_bytes - flow.sender.retransmitted_bytes, flow.size);
