@@ -216,3 +216,29 @@ const fn kind_name(kind: NodeKind) -> &'static str {
         NodeKind::Border => "border",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::World;
+    use farspan_scenario::Request;
+
+    /// The error of so many faults of all links of a star.
+    fn refused(faults: usize, hosts: u32) -> Option<String> {
+        let star = format!(
+            "[topology]\nkind = 'star'\nhosts = {hosts}\n[[workload]]\nkind = 'permutation'\nflow_size = '1KiB'\n"
+        );
+        let fault = "[[fault]]\nkind = 'loss'\nlink = '*'\nprobability = 0.1\n";
+        let request = Request { text: Some(star + &fault.repeat(faults)), ..Request::new("faults") };
+        World::build(&request.resolve().unwrap()).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_link_has_a_thousand_faults_at_most_and_all_faults_have_four_million_links() {
+        assert_eq!(refused(1000, 2), None);
+        let one_link = refused(1001, 2).unwrap();
+        assert!(one_link.contains("fault[1000]: more than 1000 faults of the link"), "{one_link}");
+        let all = refused(43, 50_000).unwrap();
+        assert!(all.contains("links together") && all.contains("give fewer faults"), "{all}");
+    }
+}

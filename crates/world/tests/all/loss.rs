@@ -34,7 +34,7 @@ probability = 0.02
 
 #[test]
 fn bbr_fills_what_random_loss_leaves_of_a_link() {
-    for loss in [0.001, 0.02, 0.05] {
+    for loss in [0.001, 0.01, 0.02, 0.05] {
         let set = vec![format!("fault[0].probability={loss}")];
         let request = Request { set, text: Some(LONG_AND_LOSSY.to_owned()), ..Request::new("loss") };
         let resolved = request.resolve().unwrap();

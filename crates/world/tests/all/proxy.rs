@@ -141,6 +141,7 @@ fn what_makes_no_sense_is_refused_with_place_and_cure() {
     let few = "scheme.inter.balance={name=\"spray\", entropy_bits=3}";
     let streamlined = "scheme.proxy.kind=streamlined";
     let cases: &[(&[&str], &str, &str)] = &[
+        (&["scheme.proxy.kind=naive", "scheme.intra.coding=mds"], "scheme.proxy.kind", "scheme.intra.coding"),
         (&[streamlined, "scheme.proxy.queue=1MB"], "scheme.proxy.queue", "kind = \"naive\""),
         (&[streamlined, "scheme.proxy.onward=scheme"], "scheme.proxy.onward", "remove it"),
         (&[streamlined, "scheme.proxy.rto=path"], "scheme.proxy.rto", "remove it"),
