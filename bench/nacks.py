@@ -15,10 +15,11 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import made_part
+
 HERE = pathlib.Path(__file__).resolve().parent
 KEPT = HERE / "nacks.json"
 PAGE = HERE.parent / "docs/src/schemes/nacks.md"
-BEGIN, END = "<!-- from: bench/nacks.py -->\n", "<!-- to here -->\n"
 
 SENDERS, SIZE = 62, 5_000_000
 CONTROLS = {
@@ -87,16 +88,6 @@ def over(kept):
     return [name for name, result in through if result.get("times", 0) > MOST]
 
 
-def write(kept, check):
-    text = PAGE.read_text()
-    before, rest = text.split(BEGIN, 1)
-    after = rest.split(END, 1)[1]
-    made = before + BEGIN + table(kept) + END + after
-    if check and made != text:
-        sys.exit(f"{PAGE.name} is not what bench/nacks.json gives: run bench/nacks.py")
-    PAGE.write_text(made)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary", nargs="?")
@@ -107,7 +98,7 @@ def main():
     if arguments.binary:
         KEPT.write_text(json.dumps(run_all(arguments.binary, arguments.jobs, arguments.limit), indent=1) + "\n")
     kept = json.loads(KEPT.read_text())
-    write(kept, arguments.check)
+    made_part.write(PAGE, "nacks", table(kept), arguments.check)
     if wrong := over(kept):
         sys.exit(f"under {RECOMMENDED} these send more than {MOST:g} times their bytes: {', '.join(wrong)}")
 

@@ -1,0 +1,15 @@
+"""The part of a page that a script makes, between its marks."""
+import sys
+
+END = "<!-- to here -->\n"
+
+
+def write(page, script, table, check):
+    """Puts the table of bench/SCRIPT.py in its part of the page; or ends with a message if another stands there and `check` is set."""
+    begin = f"<!-- from: bench/{script}.py -->\n"
+    text = page.read_text()
+    before, rest = text.split(begin, 1)
+    made = before + begin + table + END + rest.split(END, 1)[1]
+    if check and made != text:
+        sys.exit(f"{page.name} is not what bench/{script}.json gives: run bench/{script}.py")
+    page.write_text(made)
