@@ -219,7 +219,6 @@ const fn kind_name(kind: NodeKind) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::World;
     use farspan_scenario::Request;
 
