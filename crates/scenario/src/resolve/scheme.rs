@@ -164,16 +164,20 @@ impl Context<'_> {
         inter: &SchemeClass,
         written: &PortsText,
     ) -> Result<Ports, ValueError> {
-        let asked = |class: &SchemeClass| {
-            let control = class.congestion.name().unwrap_or_default();
-            let mut table = self.constants("ports");
-            let own = self.constants(control).remove("ports");
-            overlay(&mut table, own.as_ref().and_then(Value::as_table).unwrap_or(&Table::new()));
+        let shared = self.constants("ports");
+        let own = |class: &SchemeClass| {
+            let own = self.constants(class.congestion.name().unwrap_or_default()).remove("ports");
+            own.and_then(|ports| ports.as_table().cloned()).unwrap_or_default()
+        };
+        let over = |base: &Table, own: &Table| {
+            let mut table = base.clone();
+            overlay(&mut table, own);
             table
         };
-        let (ours, theirs) = (asked(intra), asked(inter));
-        let mut table = theirs.clone();
-        overlay(&mut table, &ours);
+        let (our_own, their_own) = (own(intra), own(inter));
+        let (ours, theirs) = (over(&shared, &our_own), over(&shared, &their_own));
+        // What a control asks for stands above what all share, whichever class it is in.
+        let table = over(&theirs, &our_own);
         let typed = |table: &Table| read::<PortsText>("ports", table);
         let (ours, theirs, base) = (typed(&ours)?, typed(&theirs)?, typed(&table)?);
         let marking = ours.marking.unwrap_or_default().union(theirs.marking.unwrap_or_default());

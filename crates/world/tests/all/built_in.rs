@@ -454,6 +454,9 @@ fn ports_that_trim_serve_headers_as_the_scheme_was_published() {
     assert_eq!(service("uno", &[trims, "scheme.profile=artifact"]), "20:1");
     assert_eq!(service("uno", &[trims, "scheme.ports.trim_service=7:1"]), "7:1");
     assert_eq!(service("ndp", &["scheme.ports.trim_service=strict"]), "strict");
+    for mixed in ["dctcp/ndp", "ndp/dctcp"] {
+        assert_eq!(service(mixed, &[]), "10:1", "{mixed}");
+    }
 }
 
 #[test]
