@@ -3,10 +3,10 @@
 use super::network::usual_nic;
 use super::{PathFacts, World, initial_window, shortest_link};
 use farspan_fabric::switch::shared::pause::LosslessLinks;
-use farspan_fabric::{Marker, Overflow, PortConfig, Routes, Tier};
+use farspan_fabric::{Marker, Overflow, Routes, Tier};
 use farspan_scenario::model::Scenario;
 use farspan_scenario::{Fitting, Resolved};
-use farspan_sim::{Flow, InitialWindow};
+use farspan_sim::{Flow, InitialWindow, Spec};
 use farspan_transport::congestion::Ecn;
 use farspan_transport::proxy::ProxyKind;
 use farspan_transport::recovery::Rto;
@@ -165,6 +165,10 @@ impl Crossed {
         let crossed: Vec<_> = links.iter().copied().filter(switched).collect();
         let ports: Vec<_> = crossed.iter().map(|port| spec.port(*port)).collect();
         let trims = ports.iter().all(|port| matches!(port.overflow, Overflow::Trim(_)));
+        let marks = crossed.iter().any(|port| {
+            let longest = longest_queue(spec, *port);
+            spec.port(*port).markers.iter().any(|marker| can_mark(longest, *marker))
+        });
         let base_rtt = |facts: Option<PathFacts>| facts.map_or(Duration::ZERO, |facts| facts.base_rtt);
         let path = Path {
             class,
@@ -178,7 +182,7 @@ impl Crossed {
             path,
             ports: crossed,
             buffer: ports.iter().map(|port| port.buffer).min().unwrap_or(Bytes::MAX),
-            marks: ports.iter().any(|port| port.markers.iter().any(|marker| can_mark(port, *marker))),
+            marks,
             would_mark: ports.iter().any(|port| !port.markers.is_empty()),
             is_lossless: spec.pool.and_then(|pool| pool.pause).is_some_and(|pause| match pause.links {
                 LosslessLinks::All => true,
@@ -192,12 +196,21 @@ impl Crossed {
 
 /// Whether a queue can grow so long that the marker sets marks. A phantom counter knows no buffer, and other crates' markers may
 /// know none either.
-fn can_mark(port: &PortConfig, marker: Marker) -> bool {
+fn can_mark(longest_queue: Bytes, marker: Marker) -> bool {
     match marker {
-        Marker::Queue(red) => red.min < port.buffer,
-        Marker::Step(threshold) => threshold < port.buffer,
+        Marker::Queue(red) => red.min < longest_queue,
+        Marker::Step(threshold) => threshold < longest_queue,
         _ => true,
     }
+}
+
+/// What a port's queue can grow to: its buffer, or what the other links of its switch may hold of a shared one.
+fn longest_queue(spec: &Spec, port: PortId) -> Bytes {
+    let links = &spec.network.links;
+    let link = &links[port.index()];
+    let sources = links.iter().filter(|other| other.to == link.from && other.from != link.to).count();
+    let shared = spec.pool.map_or(Bytes::MAX, |pool| pool.most_held(sources));
+    spec.port(port).buffer.min(shared)
 }
 
 /// First windows that no port on the path could hold.
@@ -240,8 +253,8 @@ fn marks(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) ->
     (control.needs().ecn == Ecn::Required && !crossed.marks).then(|| {
         if crossed.would_mark {
             return format!(
-                "{} needs marks, and every port on the path of {} flows begins to mark above what its buffer holds: it learns of queues \
-                 when they overflow (lower the thresholds of scheme.ports, or give topology.buffer more)",
+                "{} needs marks, and every port on the path of {} flows begins to mark above what its queue can hold: it learns of queues \
+                 when they overflow (lower the thresholds of scheme.ports, or give topology.buffer or scheme.ports.pool more)",
                 control.name(),
                 name(class),
             );
@@ -301,10 +314,10 @@ fn delay_target(resolved: &Resolved, world: &World, class: Class, crossed: &Cros
     let sees_marks = control.needs().ecn == Ecn::Required && crossed.marks;
     let is_told = crossed.is_lossless || ends_at_proxy || sees_marks;
     let target = control.target_delay(&crossed.path).filter(|_| !is_told)?;
-    let (spec, pool) = (&world.spec, world.spec.pool.map_or(Bytes::MAX, |pool| pool.size));
+    let spec = &world.spec;
     let queues = crossed.ports.iter().map(|port| {
         let rate = spec.network.links[port.index()].rate;
-        (port, rate, rate.bytes_in(target), spec.port(*port).buffer.min(pool))
+        (port, rate, rate.bytes_in(target), longest_queue(spec, *port))
     });
     let (port, rate, queue, buffer) = queues.filter(|(_, _, queue, buffer)| queue > buffer).max_by(
         |(_, _, a, of_a), (_, _, b, of_b)| {

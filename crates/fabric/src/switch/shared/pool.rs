@@ -123,6 +123,19 @@ impl PoolConfig {
         (self.alpha * f64::from(1 << ALPHA_BITS)) as u64
     }
 
+    /// An upper bound of what packets from so many of a switch's links hold together: without pauses each account stops at
+    /// its threshold, which falls as all of them fill, so n of them take n alpha / (1 + n alpha) of the shared part.
+    #[must_use]
+    pub fn most_held(&self, links: usize) -> Bytes {
+        if self.pause.is_some() {
+            return self.size;
+        }
+        let reserves = self.reserve * links as u64;
+        let taken = links as f64 * self.alpha;
+        let shared = self.size.saturating_sub(reserves).as_f64();
+        reserves + Bytes::new((shared * taken / (1.0 + taken)) as u64)
+    }
+
     /// Headroom of a link; zero: it is lossy.
     fn headroom(&self, ingress: &Ingress) -> Bytes {
         let pause = self.pause.filter(|pause| pause.includes(ingress.tier));
