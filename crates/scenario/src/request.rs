@@ -6,6 +6,7 @@ use crate::names;
 use crate::resolve::Resolved;
 use crate::text::source::Source;
 use farspan_workload::input::{LONGEST_SCENARIO, read_file, utf8};
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// The request of a command: a scenario, and the changes to it.
@@ -78,7 +79,10 @@ pub(crate) fn read(path: &Path, name: &str) -> Result<String, ValueError> {
         let known: Vec<_> = BUILT_IN.iter().map(|built_in| built_in.name).collect();
         let near = names::hint(name, known.iter().copied());
         let problem = format!("neither a built-in scenario nor a file that can be read ({error})");
-        let cure = format!("{near}Built in: {}; `farspan new` writes a file", known.join(", "));
+        let mut cure = format!("{near}Built in: {}; `farspan new` writes a file", known.join(", "));
+        if error.kind() == ErrorKind::FileTooLarge {
+            cure = "give flows in a list of their own (workload kind = \"flows\", file = ...)".to_owned();
+        }
         ValueError::rule("", problem, cure)
     })?;
     utf8(text).map_err(|error| ValueError::rule("", error.to_string(), "save the scenario as UTF-8"))

@@ -7,8 +7,9 @@ use std::path::Path;
 pub const LONGEST_LIST: u64 = 1 << 30;
 /// The longest topology that is read: 64 MiB, a million links by name.
 pub const LONGEST_TOPOLOGY: u64 = 64 << 20;
-/// The longest scenario or sweep that is read: 8 MiB.
-pub const LONGEST_SCENARIO: u64 = 8 << 20;
+/// The longest scenario or sweep that is read: 3 MiB, which take below 1 GB as tables of values. Longer lists of flows
+/// are files of their own.
+pub const LONGEST_SCENARIO: u64 = 3 << 20;
 
 /// Reads a file of at most so many bytes, or a pipe that is open already, as a shell hands one over (`/dev/fd/63`).
 ///

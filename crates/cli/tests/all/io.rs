@@ -327,3 +327,14 @@ fn a_run_that_runs_out_of_memory_says_so() {
     assert!(said.starts_with("farspan: no memory for ") && said.lines().count() == 1, "{said}");
     assert!(output.stdout.is_empty());
 }
+
+#[test]
+fn a_scenario_above_3_mib_is_refused_before_it_is_read_as_tables() {
+    let folder = Folder::new("long");
+    let text = "name = 'long'\n# ".to_owned() + &"x".repeat(3 << 20);
+    let long = folder.write("long.toml", &text);
+    let output = command(&words(&["check", &long])).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    assert!(said.contains("longer than 3 MiB") && said.contains("kind = \"flows\""), "{said}");
+}
