@@ -3,7 +3,7 @@
 use super::{ColdState, Sender, keep};
 use crate::balance::{Balance, PathSample};
 use crate::coding::blocks::Resend;
-use crate::congestion::{self, Congestion, SendRecord};
+use crate::congestion::{self, Congestion, NackCause, SendRecord};
 use crate::recovery::{
     AckOutcome, Acked, Expired, LostPacket, PerPacketRto, Recover, Rto, RtoPolicy, Verdict,
 };
@@ -176,7 +176,7 @@ impl Sender {
         let Some(trimmed) = self.sent.take_one(now, seq, echo.sent_at) else { return };
         let bytes = self.take_nacked(now, trimmed, trimmed_so);
         let (sent_at, in_flight) = (trimmed.sent_at, self.in_flight);
-        let nack = congestion::Nack { now, bytes, sent_at, in_flight, trimmed: true };
+        let nack = congestion::Nack { now, bytes, sent_at, in_flight, cause: NackCause::Trimmed };
         let decision = self.route.on_nack.apply(&mut self.control, &nack);
         self.decide(decision);
     }
@@ -223,7 +223,7 @@ impl Sender {
         }
         if !bytes.is_zero() {
             let in_flight = self.in_flight;
-            let nack = congestion::Nack { now, bytes, sent_at, in_flight, trimmed: false };
+            let nack = congestion::Nack { now, bytes, sent_at, in_flight, cause: NackCause::Block };
             let decision = self.control.on_nack(&nack);
             self.decide(decision);
         }

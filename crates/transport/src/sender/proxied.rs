@@ -5,7 +5,7 @@ use super::Sender;
 use super::cold::ColdState;
 use super::feedback::WireAck;
 use super::packet::{DataPacket, More, Take};
-use crate::congestion;
+use crate::congestion::{self, NackCause};
 use crate::flow::message::Message;
 use crate::path::Path;
 use crate::proxy::{Numbers, Via};
@@ -237,7 +237,7 @@ impl Sender {
         self.sent.counters_mut().nacks += 1;
         if !bytes.is_zero() {
             let in_flight = self.in_flight;
-            let nack = congestion::Nack { now, bytes, sent_at, in_flight, trimmed: false };
+            let nack = congestion::Nack { now, bytes, sent_at, in_flight, cause: NackCause::Gap };
             let decision = self.route.on_nack.apply(&mut self.control, &nack);
             self.decide(decision);
         }

@@ -2,12 +2,14 @@
 
 mod asks;
 mod coded;
+mod proxied;
 
 use super::*;
 use crate::ack::AckConfig;
 use crate::balance::{BalanceConfig, PathSample};
 use crate::coding::{CodingConfig, Payload, blocks};
-use crate::congestion::{Ack, CongestionConfig, Loss, Nack, OnNack, Sent, Timeout, testing};
+use crate::congestion::{Ack, CongestionConfig, Loss, Nack, NackCause, OnNack, Sent, Timeout, testing};
+use crate::proxy::{Numbering, Via};
 use crate::recovery::PacketState;
 use crate::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use crate::wire::{Echo, Fate, Feedback, Header};
@@ -130,6 +132,8 @@ struct Setup {
     /// Data and parity of a block.
     coding: Option<(u32, u32)>,
     acks: &'static str,
+    /// Of a message that goes through a streamlined proxy: how its transmissions are numbered.
+    numbers: Option<Numbering>,
 }
 
 impl Default for Setup {
@@ -146,6 +150,7 @@ impl Default for Setup {
             send_record: false,
             coding: None,
             acks: "per_packet",
+            numbers: None,
         }
     }
 }
@@ -175,14 +180,20 @@ impl Bench {
         };
         let mut route = Route::new(testing::path(), &scheme);
         (route.needs.sent, route.needs.send_record) = (true, send_record);
-        let message = Message {
-            flow: FlowId(1),
-            to: HostId(2),
-            size: setup.size,
-            initial_cwnd: cwnd,
-            route: Arc::new(route),
-            via: None,
-        };
+        let route = Arc::new(route);
+        let via = setup.numbers.map(|numbering| {
+            Arc::new(Via {
+                proxy: HostId(3),
+                acknowledges: false,
+                limit: u32::MAX,
+                numbers: Some(numbering),
+                direct: Arc::clone(&route),
+                direct_cwnd: cwnd,
+                longest_silence: Duration::from_ms(1),
+            })
+        });
+        let (flow, to, size) = (FlowId(1), HostId(2), setup.size);
+        let message = Message { flow, to, size, initial_cwnd: cwnd, route, via };
         let log = Log::default();
         let decision = Decision { cwnd, pacing_rate, next_timer, allowance: None };
         let control = Scripted { decision, log: Arc::clone(&log) };
@@ -343,7 +354,8 @@ fn a_packet_that_came_trimmed_leaves_the_window_at_once_and_goes_first() {
     let mut bench = Bench::new(Setup::default());
     assert_eq!(bench.send(us(5)), [0, 1, 2, 3]);
     bench.nack(us(25), 2, us(5), 0);
-    let expected = Nack { now: us(25), bytes: mss(1), sent_at: us(5), in_flight: mss(3), trimmed: true };
+    let expected =
+        Nack { now: us(25), bytes: mss(1), sent_at: us(5), in_flight: mss(3), cause: NackCause::Trimmed };
     assert_eq!(bench.log.lock().unwrap().nacks, [expected]);
     assert_eq!(bench.log.lock().unwrap().entropies_nacked, [102]);
     assert_eq!(bench.sender.view().in_flight, mss(3));

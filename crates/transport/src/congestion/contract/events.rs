@@ -99,6 +99,23 @@ impl<'a> Ack<'a> {
     }
 }
 
+/// Why a NACK came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NackCause {
+    /// A port trimmed the packet: congestion.
+    Trimmed,
+    /// A proxy found it lost, from a gap in the numbers of transmissions. Ports between sender and proxy drop what they have no
+    /// room for: congestion, as a rule, and no delay is known.
+    Gap,
+    /// The timer of a coded block ran out (Uno, section 4.2): the receiver waited for longer than queues last. No sign of a full port.
+    Block,
+}
+
+impl NackCause {
+    /// Every cause.
+    pub const ALL: [Self; 3] = [Self::Trimmed, Self::Gap, Self::Block];
+}
+
 /// A NACK: the packet reached the receiver trimmed, a proxy found it lost, or a coded block lacks packets. It carries no RTT sample.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Nack {
@@ -110,8 +127,8 @@ pub struct Nack {
     pub sent_at: Time,
     /// Payload in flight after the loss was taken out.
     pub in_flight: Bytes,
-    /// Whether a port trimmed the packet (congestion), rather than a proxy finding a gap or a block timer running out.
-    pub trimmed: bool,
+    /// Why it came.
+    pub cause: NackCause,
 }
 
 /// A pull: the receiver wants more packets. Pulls may be lost or overtake each other: the largest count is the one that holds.

@@ -6,7 +6,7 @@ mod nacks;
 mod needs;
 
 pub use custom::{Custom, Factory};
-pub use events::{Ack, Cnp, Loss, Nack, Pull, SendRecord, Sent, Start, Timeout};
+pub use events::{Ack, Cnp, Loss, Nack, NackCause, Pull, SendRecord, Sent, Start, Timeout};
 pub use nacks::{NackRule, OnNack};
 pub use needs::{Ecn, Needs, SignalBytes};
 
@@ -101,8 +101,9 @@ pub trait Congestion {
     /// An ACK arrived.
     fn on_ack(&mut self, ack: &Ack) -> Decision;
 
-    /// A NACK arrived: a sign of congestion if a port trimmed the packet, and never a reason to send more. Of packets that were
-    /// trimmed, or that a proxy found lost, it is called where the flow's [`OnNack`] is `Published`.
+    /// A NACK arrived: never a reason to send more. Of packets that were trimmed, or that a proxy found lost, it is a sign of congestion,
+    /// and called where the flow's [`OnNack`] is `Published`; a control that falls for the one falls for the other. Of a coded block it is
+    /// called whatever stands there.
     fn on_nack(&mut self, _nack: &Nack) -> Decision {
         self.decision()
     }

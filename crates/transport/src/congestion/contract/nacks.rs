@@ -86,15 +86,15 @@ impl NackRule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::CongestionConfig;
     use crate::congestion::testing::start;
+    use crate::congestion::{CongestionConfig, NackCause};
     use farspan_units::{Bytes, Time};
 
     /// The window of the control with this name after the NACK of a packet of 4096 B, with so much left in flight.
     fn window(control: &str, answer: OnNack, in_flight: u64) -> u64 {
         let mut control = CongestionConfig::by_name(control).unwrap().build(&start());
         let (bytes, in_flight) = (Bytes::new(4096), Bytes::new(in_flight));
-        let nack = Nack { now: Time::ZERO, bytes, sent_at: Time::ZERO, in_flight, trimmed: true };
+        let nack = Nack { now: Time::ZERO, bytes, sent_at: Time::ZERO, in_flight, cause: NackCause::Trimmed };
         let decision = answer.apply(&mut control, &nack);
         assert_eq!(decision, control.decision());
         decision.cwnd.get()

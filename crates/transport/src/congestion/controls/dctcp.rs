@@ -177,7 +177,7 @@ impl Congestion for Dctcp {
 mod tests {
     use super::*;
     use crate::congestion::testing::{AckStream, MSS, near, start, start_with, timeout};
-    use crate::congestion::{Loss, Nack};
+    use crate::congestion::{Loss, Nack, NackCause};
     use farspan_units::{Bytes, Duration, Rate};
 
     fn dctcp(config: &DctcpConfig, start: &Start<'_>) -> Dctcp {
@@ -288,7 +288,13 @@ mod tests {
         let (mut control, acks) = full();
         let before = control.window.get();
         let (now, bytes) = (acks.now, Bytes::new(4096));
-        control.on_nack(&Nack { now, bytes, sent_at: now, in_flight: Bytes::ZERO, trimmed: true });
+        control.on_nack(&Nack {
+            now,
+            bytes,
+            sent_at: now,
+            in_flight: Bytes::ZERO,
+            cause: NackCause::Trimmed,
+        });
         near(control.window.get(), before / 2.0, 0.0);
     }
 

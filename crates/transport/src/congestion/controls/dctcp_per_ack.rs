@@ -187,6 +187,7 @@ impl Congestion for DctcpPerAck {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::NackCause;
     use crate::congestion::testing::{AckStream, MSS, near, path, refused, start, start_with, timeout};
 
     fn per_ack(config: &DctcpPerAckConfig, start: &Start<'_>) -> DctcpPerAck {
@@ -200,7 +201,13 @@ mod tests {
     }
 
     fn nack(now: Time, bytes: u64) -> Nack {
-        Nack { now, bytes: Bytes::new(bytes), sent_at: now, in_flight: Bytes::ZERO, trimmed: true }
+        Nack {
+            now,
+            bytes: Bytes::new(bytes),
+            sent_at: now,
+            in_flight: Bytes::ZERO,
+            cause: NackCause::Trimmed,
+        }
     }
 
     #[test]

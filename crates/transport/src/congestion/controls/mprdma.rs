@@ -159,8 +159,8 @@ impl Congestion for Mprdma {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::congestion::Loss;
     use crate::congestion::testing::{AckStream, MSS, near, start, start_with, timeout};
+    use crate::congestion::{Loss, NackCause};
     use farspan_units::Rate;
 
     /// As Uno's published code runs it for figures 10 to 12.
@@ -236,7 +236,13 @@ pub(crate) mod tests {
     fn a_nack_is_a_mark() {
         let (mut control, acks) = ten();
         let (now, bytes) = (acks.now, Bytes::new(4096));
-        control.on_nack(&Nack { now, bytes, sent_at: now, in_flight: Bytes::ZERO, trimmed: true });
+        control.on_nack(&Nack {
+            now,
+            bytes,
+            sent_at: now,
+            in_flight: Bytes::ZERO,
+            cause: NackCause::Trimmed,
+        });
         near(control.cwnd, 9.5 * MSS, 1e-6);
     }
 

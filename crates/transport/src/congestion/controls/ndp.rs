@@ -169,6 +169,7 @@ impl Congestion for Ndp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::NackCause;
     use crate::congestion::testing::{AckStream, refused, start, start_with, timeout};
     use alloc::vec::Vec;
     use proptest::prelude::*;
@@ -217,7 +218,13 @@ mod tests {
         let mut control = ndp();
         let before = control.decision().allowance;
         assert_eq!(control.on_ack(&AckStream::new(&start()).next(false)).allowance, before);
-        let nack = Nack { now: us(20), bytes: MSS, sent_at: us(1), in_flight: Bytes::ZERO, trimmed: true };
+        let nack = Nack {
+            now: us(20),
+            bytes: MSS,
+            sent_at: us(1),
+            in_flight: Bytes::ZERO,
+            cause: NackCause::Trimmed,
+        };
         assert_eq!(control.on_nack(&nack).allowance, before);
     }
 

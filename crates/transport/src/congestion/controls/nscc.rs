@@ -5,7 +5,7 @@
 //! or each round trip. Left out: the receiver's credit, and RTS packets.
 
 use crate::congestion::contract::{
-    Ack, Congestion, Decision, Ecn, Loss, Nack, NackRule, Needs, SignalBytes, Start, Timeout,
+    Ack, Congestion, Decision, Ecn, Loss, Nack, NackCause, NackRule, Needs, SignalBytes, Start, Timeout,
 };
 use crate::congestion::parts::window::to_f64;
 use crate::path::Path;
@@ -395,7 +395,7 @@ impl Congestion for Nscc {
     }
 
     fn on_nack(&mut self, nack: &Nack) -> Decision {
-        if !nack.trimmed {
+        if nack.cause != NackCause::Trimmed {
             return self.on_lost(nack.bytes);
         }
         self.measure(nack.now.since(nack.sent_at).as_ps() as f64);

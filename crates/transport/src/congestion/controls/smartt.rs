@@ -6,7 +6,7 @@
 //! the later REPS paper has it. Left out: its ablations (decrease by marks alone, by round trips alone).
 
 use crate::congestion::contract::{
-    Ack, Congestion, Decision, Ecn, Loss, Nack, NackRule, Needs, SignalBytes, Start, Timeout,
+    Ack, Congestion, Decision, Ecn, Loss, Nack, NackCause, NackRule, Needs, SignalBytes, Start, Timeout,
 };
 use crate::congestion::parts::window::to_f64;
 use crate::path::Path;
@@ -333,7 +333,7 @@ impl Congestion for Smartt {
     }
 
     fn on_nack(&mut self, nack: &Nack) -> Decision {
-        let arrived = if nack.trimmed { self.params.header } else { Bytes::ZERO };
+        let arrived = if nack.cause == NackCause::Trimmed { self.params.header } else { Bytes::ZERO };
         self.on_lost(nack.now, nack.bytes, nack.in_flight, arrived)
     }
 
@@ -398,7 +398,7 @@ pub(crate) mod tests {
 
     fn nack(now: Time, packets: u64, in_flight: u64) -> Nack {
         let [bytes, in_flight] = [packets, in_flight].map(|packets| Bytes::new(packets * 4096));
-        Nack { now, bytes, sent_at: Time::ZERO, in_flight, trimmed: true }
+        Nack { now, bytes, sent_at: Time::ZERO, in_flight, cause: NackCause::Trimmed }
     }
 
     const BDP: f64 = 175_344.0;

@@ -322,6 +322,7 @@ impl Congestion for Swift {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::congestion::NackCause;
     use crate::congestion::testing::{AckStream, MSS, near, path, refused, start, start_with, timeout};
 
     /// The payload of a bandwidth-delay product.
@@ -472,9 +473,21 @@ pub(crate) mod tests {
         let (mut control, _) = waiting(Duration::ZERO);
         let (at, sent_at, bytes) = (|us| Time::ZERO + Duration::from_us(us), Time::ZERO, path().mss);
         control.on_loss(&Loss { now: at(20), bytes, sent_at, in_flight: Bytes::ZERO });
-        control.on_nack(&Nack { now: at(30), bytes, sent_at, in_flight: Bytes::ZERO, trimmed: true });
+        control.on_nack(&Nack {
+            now: at(30),
+            bytes,
+            sent_at,
+            in_flight: Bytes::ZERO,
+            cause: NackCause::Trimmed,
+        });
         near(control.cwnd, 5.0 * MSS, 1e-9);
-        control.on_nack(&Nack { now: at(40), bytes, sent_at, in_flight: Bytes::ZERO, trimmed: true });
+        control.on_nack(&Nack {
+            now: at(40),
+            bytes,
+            sent_at,
+            in_flight: Bytes::ZERO,
+            cause: NackCause::Trimmed,
+        });
         near(control.cwnd, 2.5 * MSS, 1e-9);
     }
 

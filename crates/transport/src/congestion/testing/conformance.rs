@@ -35,7 +35,7 @@ pub struct Violation {
 /// rates are sound, neither a NACK nor a CNP widens the window or the allowance, a CNP raises no rate, a packet spends
 /// allowance, the decision returned is the current one, the first window is the scenario's, the same events give the same
 /// decisions, and so they do with signals that its [`Needs`] do not name; [`Congestion::lower`] lowers a window if there is one, as the
-/// needs say.
+/// needs say; who falls for the NACK of a trimmed packet falls for that of a packet which a proxy found lost.
 ///
 /// # Errors
 /// The first breach found.
@@ -72,6 +72,9 @@ fn within(
             return Err(trial.shortest(config, events, cap));
         }
         if let Err(problem) = trial.lower(config, &events, Bytes::new(random.below(300_000))) {
+            return Err(trial.violation(config, &events, problem));
+        }
+        if let Err(problem) = trial.nacks(config, &events) {
             return Err(trial.violation(config, &events, problem));
         }
     }
@@ -162,6 +165,26 @@ impl Trial {
             return Err(format!("lowered to {most}, a window of {before} is {after}, not {expected}"));
         }
         sender.sound(None)
+    }
+
+    /// Gives the oldest packet in flight up after the events, for each cause; the error says what does not hold.
+    fn nacks(&self, config: &CongestionConfig, events: &[FlowEvent]) -> Result<(), String> {
+        let falls = |cause| {
+            let mut sender = self.sender(config, &[]);
+            events.iter().try_for_each(|event| sender.step(*event).map(drop))?;
+            // Later than all periods that may hold an answer back.
+            let wait = FlowEvent::Wait((self.path.base_rtt * 3).as_ps());
+            for event in [wait, FlowEvent::Send(1)] {
+                sender.step(event)?;
+            }
+            let before = sender.control.decision().cwnd;
+            sender.step(FlowEvent::Nack { nth: 0, cause })?;
+            Ok::<_, String>(sender.control.decision().cwnd < before)
+        };
+        if falls(NackCause::Trimmed)? && !falls(NackCause::Gap)? {
+            return Err("it falls for the NACK of a trimmed packet, and not for that of a gap".to_string());
+        }
+        Ok(())
     }
 
     /// The signals that move the decision after these events, each alone, by the fields that do not ask for them.
@@ -341,6 +364,8 @@ mod tests {
         Small,
         /// A wider window after a NACK.
         Greedy,
+        /// A lower window after the NACK of a trimmed packet alone.
+        Deaf,
         /// A rate of zero after a time-out.
         Stuck,
         /// Another decision returned than kept.
@@ -440,6 +465,9 @@ mod tests {
             if matches!(self.0, Wrong::Greedy) {
                 self.1.cwnd += nack.bytes;
             }
+            if matches!(self.0, Wrong::Deaf) && nack.cause == NackCause::Trimmed {
+                self.1.cwnd = Bytes::new(4096);
+            }
             self.1
         }
 
@@ -472,6 +500,12 @@ mod tests {
             assert!(said.contains(problem), "{said}");
             assert!(violation.events.len() <= most, "{said}");
         }
+    }
+
+    #[test]
+    fn a_control_that_ignores_what_a_proxy_finds_lost_is_found() {
+        let violation = conforms(&CongestionConfig::Custom(Custom::new(Wrong::Deaf))).unwrap_err();
+        assert!(violation.problem.ends_with("not for that of a gap"), "{violation}");
     }
 
     #[test]

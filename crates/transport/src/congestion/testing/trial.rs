@@ -28,8 +28,8 @@ pub enum FlowEvent {
     Nack {
         /// The packet.
         nth: usize,
-        /// Whether a port trimmed it.
-        trimmed: bool,
+        /// Why it comes.
+        cause: NackCause,
     },
     /// A packet in flight is found lost.
     Loss {
@@ -61,7 +61,7 @@ impl FlowEvent {
     pub(super) const fn of_the_oldest(self) -> Self {
         match self {
             Self::Ack { marked, .. } => Self::Ack { nth: 0, marked },
-            Self::Nack { trimmed, .. } => Self::Nack { nth: 0, trimmed },
+            Self::Nack { cause, .. } => Self::Nack { nth: 0, cause },
             Self::Loss { .. } => Self::Loss { nth: 0 },
             Self::Timeout { .. } => Self::Timeout { nth: 0 },
             other => other,
@@ -76,7 +76,7 @@ impl FlowEvent {
             0..8 => Self::Send(1 + random.below(49)),
             8..16 => Self::Ack { nth: nth(5), marked },
             16 => Self::DuplicateAck { marked },
-            17 => Self::Nack { nth: nth(100), trimmed: marked },
+            17 => Self::Nack { nth: nth(100), cause: NackCause::ALL[nth(3)] },
             18 => Self::Loss { nth: nth(100) },
             19 => Self::Timeout { nth: nth(100) },
             20 => Self::Timer,
@@ -290,8 +290,8 @@ impl TrialSender {
             FlowEvent::Send(packets) => self.send(packets)?,
             FlowEvent::Ack { marked, .. } => self.ack(packet, bytes, marked),
             FlowEvent::DuplicateAck { marked } => self.ack(packet, Bytes::ZERO, marked),
-            FlowEvent::Nack { trimmed, .. } => {
-                self.control.on_nack(&Nack { now, bytes, sent_at, in_flight, trimmed })
+            FlowEvent::Nack { cause, .. } => {
+                self.control.on_nack(&Nack { now, bytes, sent_at, in_flight, cause })
             }
             FlowEvent::Loss { .. } => self.control.on_loss(&Loss { now, bytes, sent_at, in_flight }),
             FlowEvent::Timeout { .. } => {

@@ -15,6 +15,7 @@ const CODED: Setup = Setup {
     send_record: false,
     coding: Some((4, 2)),
     acks: "per_packet",
+    numbers: None,
 };
 
 impl Bench {
@@ -88,7 +89,8 @@ fn of_what_a_block_misses_only_as_much_is_sent_again_as_completes_it() {
         bench.ack(us(20), seq, us(0));
     }
     bench.block_nack(us(50), 0, 0b01_1110, 0);
-    let expected = Nack { now: us(50), bytes: mss(4), sent_at: us(0), in_flight: mss(24), trimmed: false };
+    let expected =
+        Nack { now: us(50), bytes: mss(4), sent_at: us(0), in_flight: mss(24), cause: NackCause::Block };
     assert_eq!(bench.log.lock().unwrap().nacks, [expected]);
     assert_eq!(bench.log.lock().unwrap().entropies_nacked, [101, 102, 103, 104]);
     assert_eq!(bench.send(us(50)), [1, 2], "4 of 6 are needed, and 2 are here");

@@ -3,7 +3,7 @@
 use super::probe_bw::GAINS;
 use super::*;
 use crate::congestion::testing::{MSS, Spoil, near, path, refused, start, start_with, timeout, wan_path};
-use crate::congestion::{Cap, Control, SendRecord};
+use crate::congestion::{Cap, Control, NackCause, SendRecord};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use farspan_units::{Duration, FlowId};
@@ -606,7 +606,7 @@ fn after_its_first_round_trip_recovery_grows_with_what_arrives() {
 fn a_nack_is_a_loss() {
     let mut flow = Flow::steady(&BbrConfig::default());
     let (now, in_flight) = (flow.now, PACKET * 19);
-    flow.control.on_nack(&Nack { now, bytes: PACKET, sent_at: now, in_flight, trimmed: true });
+    flow.control.on_nack(&Nack { now, bytes: PACKET, sent_at: now, in_flight, cause: NackCause::Trimmed });
     near(flow.cwnd(), 20.0, 1e-9);
 }
 

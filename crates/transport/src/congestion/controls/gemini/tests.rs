@@ -4,7 +4,7 @@ use super::*;
 use crate::congestion::testing::{
     AckStream, MSS, Spoil, near, refused, start, start_with, timeout, wan_start,
 };
-use crate::congestion::{Congestion, Loss, Nack, ThresholdRule};
+use crate::congestion::{Congestion, Loss, Nack, NackCause, ThresholdRule};
 use farspan_units::Rate;
 
 /// Gemini as Uno's published code runs it.
@@ -253,7 +253,7 @@ fn a_recent_cut_for_marks_does_not_hold_back_the_cut_for_loss() {
     let (now, bytes, in_flight) = (ack.now, Bytes::new(4096), Bytes::ZERO);
     control.on_loss(&Loss { now, bytes, sent_at: ack.sent_at, in_flight });
     near(control.window.get(), before / 2.0, 1e-6);
-    control.on_nack(&Nack { now, bytes, sent_at: ack.sent_at, in_flight, trimmed: false });
+    control.on_nack(&Nack { now, bytes, sent_at: ack.sent_at, in_flight, cause: NackCause::Block });
     near(control.window.get(), before / 2.0, 1e-6);
 }
 

@@ -1,6 +1,7 @@
 //! Tests of NSCC.
 
 use super::*;
+use crate::congestion::NackCause;
 use crate::congestion::testing::{AckStream, MSS, near, path, refused, start, start_with, timeout};
 
 /// The base round trip of the path, in ps.
@@ -35,7 +36,7 @@ fn nack(now: Time, in_flight: u64) -> Nack {
         bytes: Bytes::new(4096),
         sent_at: Time::ZERO,
         in_flight: Bytes::new(in_flight),
-        trimmed: true,
+        cause: NackCause::Trimmed,
     }
 }
 

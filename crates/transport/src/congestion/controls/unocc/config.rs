@@ -195,8 +195,8 @@ pub struct QaConfig {
     pub reference: QaReference,
     /// The window afterwards, as a part of the bytes acknowledged, in (0, 1]; 1 (Algorithm 1). Published code: 0.96.
     pub factor: f64,
-    /// Whether a time-out or the NACK of a trimmed packet, too, evaluates a period that is over; true. Published code:
-    /// false.
+    /// Whether a time-out or the NACK of a packet that was trimmed, or that a proxy found lost, too, evaluates a period that is over; true.
+    /// Published code: false.
     pub on_timeout: bool,
     /// The event that begins the first epoch after a Quick Adapt; `first_ack` (section 4.1.2: one round trip without a
     /// cut). Published code: `full_window`. In both, the next period is opened by the first ACK of a packet sent

@@ -3,7 +3,7 @@
 //! "Uno: A One-Stop Solution for Inter- and Intra-Data Center Congestion Control and Reliable Connectivity", section
 //! 4.1 and Algorithm 1, constants from Table 2. Where the text leaves a choice, the default is the reading that keeps
 //! the claim "same granularity for both classes"; each other reading, among them that of the published code, is a value
-//! of its own key. A NACK of a trimmed packet counts as a time-out: it may be all that comes
+//! of its own key. A NACK of a packet that was trimmed, or that a proxy found lost, counts as a time-out: it may be all that comes
 //! back, so it evaluates Quick Adapt. (The paper's own NACKs, of coded blocks, change nothing.) Left out: everything
 //! that needs the network's configuration (phantom queues are the ports'), slow start (the paper has none) and any
 //! reaction of the window to a loss other than Quick Adapt's. The published code also limits how often the pacing rate
@@ -16,7 +16,7 @@ pub use config::{
     MdScaleConfig, QaConfig, QaPeriod, QaPeriodRule, QaReference, Tolerance, ToleranceRule, UnoccConfig,
 };
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Nack, Sent, Start, Timeout};
+use crate::congestion::contract::{Ack, Congestion, Decision, Nack, NackCause, Sent, Start, Timeout};
 use crate::congestion::parts::pace::{Pace, PaceParams};
 use crate::congestion::parts::signals::Marks;
 use crate::congestion::parts::window::{LARGEST_CUT, to_f64};
@@ -366,7 +366,7 @@ impl Congestion for Unocc {
     }
 
     fn on_nack(&mut self, nack: &Nack) -> Decision {
-        if nack.trimmed {
+        if nack.cause != NackCause::Block {
             self.on_lost(nack.now, nack.in_flight + nack.bytes);
         }
         self.decision()

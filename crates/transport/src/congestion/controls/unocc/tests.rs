@@ -5,7 +5,7 @@ use crate::congestion::parts::signals::Threshold;
 use crate::congestion::testing::{
     AckStream, MSS, Spoil, near, refused, start, start_with, timeout, wan_start,
 };
-use crate::congestion::{Loss, Nack};
+use crate::congestion::{Loss, Nack, NackCause};
 
 /// The configuration of the published code: every choice flipped.
 pub(crate) fn artifact() -> UnoccConfig {
@@ -503,17 +503,19 @@ fn a_time_out_evaluates_a_period_that_is_over() {
 }
 
 #[test]
-fn a_trimmed_packet_s_nack_evaluates_a_period_that_is_over_and_a_block_s_does_not() {
-    let mut flow = starved(&UnoccConfig::default(), 0);
-    let nack = |flow: &mut Flow, trimmed| {
+fn the_nack_of_a_loss_evaluates_a_period_that_is_over_and_a_block_s_does_not() {
+    let nack = |flow: &mut Flow, cause| {
         let (now, bytes, in_flight) = (flow.acks.now, Bytes::new(4096), Bytes::new(100_000));
-        flow.control.on_nack(&Nack { now, bytes, sent_at: Time::ZERO, in_flight, trimmed });
+        flow.control.on_nack(&Nack { now, bytes, sent_at: Time::ZERO, in_flight, cause });
         flow.control.cwnd
     };
-    near(nack(&mut flow, true), 175_344.0, 0.0);
-    flow.acks.now += flow.base_rtt();
-    near(nack(&mut flow, false), 175_344.0, 0.0);
-    near(nack(&mut flow, true), MSS, 0.0);
+    for cause in [NackCause::Trimmed, NackCause::Gap] {
+        let mut flow = starved(&UnoccConfig::default(), 0);
+        near(nack(&mut flow, cause), 175_344.0, 0.0);
+        flow.acks.now += flow.base_rtt();
+        near(nack(&mut flow, NackCause::Block), 175_344.0, 0.0);
+        near(nack(&mut flow, cause), MSS, 0.0);
+    }
 }
 
 #[test]
@@ -579,7 +581,7 @@ fn loss_nacks_and_time_outs_cut_nothing() {
     let mut flow = Flow::intra();
     let (now, bytes, in_flight) = (Time::ZERO + QUEUED, Bytes::new(4096), Bytes::ZERO);
     flow.control.on_loss(&Loss { now, bytes, sent_at: Time::ZERO, in_flight });
-    flow.control.on_nack(&Nack { now, bytes, sent_at: Time::ZERO, in_flight, trimmed: true });
+    flow.control.on_nack(&Nack { now, bytes, sent_at: Time::ZERO, in_flight, cause: NackCause::Trimmed });
     flow.timeout();
     near(flow.control.cwnd, 175_344.0, 0.0);
 }
