@@ -205,6 +205,7 @@ fn ack(
     Ack {
         now,
         bytes_acked: path.mss,
+        mapped: Bytes::ZERO,
         acked_packets: 1,
         ecn_ce: queue >= MARKED_FROM,
         rtt,

@@ -100,7 +100,7 @@ impl Sender {
             self.note_paths(now, ack);
         }
         self.acknowledge_below(now, ack.cumulative);
-        let mapped_below = if ack.map == 0 { 0 } else { self.read_map(now, ack) };
+        let (mapped_below, mapped) = if ack.map == 0 { (0, Bytes::ZERO) } else { self.read_map(now, ack) };
         let rto_shrank = self.update_rtt(now, rtt);
 
         let bytes_acked = self.delivered - before + self.sent.take_unreported();
@@ -108,10 +108,12 @@ impl Sender {
         let (acked_below, sent_below) = (self.sent.base(), self.sent.next());
         let has_losses = self.sent.has_standing_losses();
         let at_send = if has_record { self.record_of(ack.seq) } else { None };
-        let acked_packets = if self.wants.blocks_or_asks() { self.packets_of(bytes_acked) } else { 1 };
+        let acked_packets =
+            if self.wants.blocks_or_asks() { self.packets_of(bytes_acked - mapped) } else { 1 };
         let ack_event = || congestion::Ack {
             now,
             bytes_acked,
+            mapped,
             acked_packets,
             ecn_ce: ack.ecn_ce,
             rtt,

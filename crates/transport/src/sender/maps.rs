@@ -5,20 +5,24 @@ use super::feedback::WireAck;
 use crate::balance::{Balance, PathSample};
 use crate::recovery::AckOutcome;
 use crate::wire::mapped;
-use farspan_units::Time;
+use farspan_units::{Bytes, Time};
 
 impl Sender {
-    /// Reads the map of an ACK, and gives what [`Self::acknowledge_map`] does. Where each packet has its ACK, it is read only if
+    /// Reads the map of an ACK, and gives what [`Self::acknowledge_map`] does, and how much payload the map names first though
+    /// each of these packets had an ACK of its own, whose mark is not known. Where each packet has its ACK, it is read only if
     /// the oldest packet that is not acknowledged has timed out, or left a base RTT or more before the one that the ACK is for:
     /// it is missing, or its ACK is. Else packets and ACKs have overtaken each other, and the ACKs that a map stands in for are
-    /// on their way.
+    /// on their way. Where ACKs are held, a marked packet has one of its own: what one without a mark names came without.
     #[inline(always)]
-    pub(super) fn read_map(&mut self, now: Time, ack: &WireAck<'_>) -> u32 {
+    pub(super) fn read_map(&mut self, now: Time, ack: &WireAck<'_>) -> (u32, Bytes) {
         let holds = !self.route.held.is_zero();
         if holds || self.sent.is_overdue(now, ack.echo.sent_at, self.route.path.base_rtt) {
-            return self.acknowledge_map(now, ack.cumulative, ack.map);
+            let before = self.delivered;
+            let below = self.acknowledge_map(now, ack.cumulative, ack.map);
+            let stands_for = holds && !ack.ecn_ce;
+            return (below, if stands_for { Bytes::ZERO } else { self.delivered - before });
         }
-        0
+        (0, Bytes::ZERO)
     }
 
     /// Acknowledges what a map names and was sent: bit `i` is packet `cumulative + 1 + i`. Gives the packet after the last

@@ -288,6 +288,7 @@ fn an_ack_tells_the_control_what_it_acknowledges_and_when_that_left() {
         Ack {
             now: us(25),
             bytes_acked: mss(1),
+            mapped: Bytes::ZERO,
             acked_packets: 1,
             ecn_ce: true,
             rtt: Duration::from_us(20),

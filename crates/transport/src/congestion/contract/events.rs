@@ -55,10 +55,13 @@ pub struct Ack<'a> {
     pub now: Time,
     /// Payload that this ACK acknowledges for the first time; zero for a duplicate.
     pub bytes_acked: Bytes,
+    /// Of these, what it names by its map alone though each such packet had an ACK of its own: that one is lost, as a rule, and
+    /// with it whether the packet came marked. Zero where there are no maps.
+    pub mapped: Bytes,
     /// For how many packets' ACKs it stands: 1, but of a receiver that [holds](crate::ack::AckPolicy::holds) ACKs as many
     /// as this one acknowledges for the first time, at least 1.
     pub acked_packets: u32,
-    /// Whether the acknowledged packet arrived with a congestion mark. So did all that it acknowledges for the first time,
+    /// Whether the acknowledged packet arrived with a congestion mark. So did all that it [tells](Self::told_bytes) of,
     /// unless an earlier ACK was lost or overtaken.
     pub ecn_ce: bool,
     /// Round trip of the acknowledged transmission, from its start on the NIC.
@@ -88,6 +91,14 @@ impl<'a> Ack<'a> {
     #[inline]
     pub fn hops(&self) -> &'a [HopTelemetry] {
         self.telemetry.map_or(&[], Telemetry::hops)
+    }
+
+    /// Payload that this ACK acknowledges for the first time and of which it tells whether it came marked: a mark counts for this
+    /// much, and what only a [map](Self::mapped) names has no part in a share of marks.
+    #[must_use]
+    #[inline]
+    pub fn told_bytes(&self) -> Bytes {
+        self.bytes_acked - self.mapped
     }
 
     /// When the acknowledged transmission arrived, by the receiver's clock, if the control

@@ -144,13 +144,12 @@ impl Congestion for DctcpPerAck {
 
     #[inline(always)]
     fn on_ack(&mut self, ack: &Ack) -> Decision {
-        let acked = to_f64(ack.bytes_acked);
         if ack.ecn_ce {
             // htsim's DCTCP: cwnd = cwnd - acked / 3.
-            self.cut(self.params.decrease * acked);
+            self.cut(self.params.decrease * to_f64(ack.told_bytes()));
         } else {
             // htsim's DCTCP: cwnd = cwnd + MSS x acked / cwnd.
-            self.cwnd += self.params.increase * acked / self.cwnd;
+            self.cwnd += self.params.increase * to_f64(ack.bytes_acked) / self.cwnd;
         }
         self.decision()
     }
@@ -254,6 +253,22 @@ mod tests {
         near(control.cwnd, (10.05 - 1.0 / 6.0) * MSS, 1e-6);
         control.on_ack(&Ack { bytes_acked: Bytes::ZERO, ..acks.next(true) });
         near(control.cwnd, (10.05 - 1.0 / 6.0) * MSS, 1e-6);
+    }
+
+    #[test]
+    fn a_mark_takes_nothing_for_what_only_its_map_names_which_counts_for_growth() {
+        let (mut control, mut acks) = ten();
+        let bytes = |packets: u64| Bytes::new(packets * 4096);
+        let of_three = |marked, acks: &mut AckStream| Ack {
+            bytes_acked: bytes(3),
+            mapped: bytes(2),
+            ..acks.next(marked)
+        };
+        control.on_ack(&of_three(true, &mut acks));
+        near(control.cwnd, (10.0 - 1.0 / 3.0) * MSS, 1e-6);
+        let before = control.cwnd;
+        control.on_ack(&of_three(false, &mut acks));
+        near(control.cwnd, before + 3.0 * MSS * MSS / before, 1e-6);
     }
 
     #[test]

@@ -241,7 +241,7 @@ impl Smartt {
 
     /// The four cases: marked or not, below the target or not.
     fn react(&mut self, ack: &Ack) {
-        let acked = to_f64(ack.bytes_acked);
+        let acked = to_f64(if ack.ecn_ce { ack.told_bytes() } else { ack.bytes_acked });
         let below = ack.rtt < self.params.target;
         let (rtt, target) = (ack.rtt.as_ps() as f64, self.params.target.as_ps() as f64);
         let step = match (ack.ecn_ce, below) {
@@ -451,6 +451,14 @@ pub(crate) mod tests {
             // At the border the parts that depend on the distance to the target are nothing, on either side.
             near(control.cwnd - 10.0 * MSS, expected, 1e-2);
         }
+    }
+
+    #[test]
+    fn a_mark_takes_nothing_for_what_only_its_map_names() {
+        let (mut control, mut acks) = ten(&plain());
+        let (bytes_acked, mapped) = (Bytes::new(3 * 4096), Bytes::new(2 * 4096));
+        control.on_ack(&Ack { bytes_acked, mapped, ..with_rtt(&mut acks, target() / 2, true) });
+        near(control.cwnd - 10.0 * MSS, -0.8 * 10.0 * MSS / BDP * MSS, 1e-6);
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Threshold {
 pub(crate) struct Marks {
     /// The average, in [0, 1].
     average: f64,
-    /// Bytes acknowledged in the current period.
+    /// Bytes acknowledged in the current period, but those whose marks are not known.
     acked: Bytes,
     /// Those of them that were marked.
     marked: Bytes,
@@ -84,12 +84,13 @@ impl Marks {
         Self { average, acked: Bytes::ZERO, marked: Bytes::ZERO }
     }
 
-    /// Counts an ACK.
+    /// Counts an ACK: the bytes of which it tells whether they came marked.
     #[inline]
     pub(crate) fn count(&mut self, ack: &Ack) {
-        self.acked += ack.bytes_acked;
+        let told = ack.told_bytes();
+        self.acked += told;
         if ack.ecn_ce {
-            self.marked += ack.bytes_acked;
+            self.marked += told;
         }
     }
 
@@ -98,7 +99,7 @@ impl Marks {
         self.average
     }
 
-    /// Bytes acknowledged in the current period.
+    /// Bytes acknowledged in the current period, but those whose marks are not known.
     pub(crate) const fn acked(&self) -> Bytes {
         self.acked
     }
@@ -203,6 +204,20 @@ mod tests {
         marks.count(&acks.next(false));
         near(marks.end_period(0.5), 0.0, 0.0);
         near(marks.average(), 0.0625, 0.0);
+    }
+
+    #[test]
+    fn what_only_a_map_names_has_no_part_in_the_share() {
+        for marked in [false, true] {
+            let mut marks = Marks::new(0.0);
+            let mut acks = AckStream::new(&start());
+            marks.count(&acks.next(!marked));
+            let bytes_acked = Bytes::new(3 * 4096);
+            let of_three = Ack { bytes_acked, mapped: Bytes::new(2 * 4096), ..acks.next(marked) };
+            marks.count(&of_three);
+            assert_eq!(marks.acked(), Bytes::new(2 * 4096));
+            near(marks.end_period(0.5), 0.5, 0.0);
+        }
     }
 
     #[test]

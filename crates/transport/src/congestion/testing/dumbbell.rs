@@ -258,6 +258,7 @@ impl Dumbbell {
                 flow.control.on_ack(&Ack {
                     now,
                     bytes_acked: bytes,
+                    mapped: Bytes::ZERO,
                     acked_packets: 1,
                     ecn_ce: marked,
                     rtt: now - sent_at,

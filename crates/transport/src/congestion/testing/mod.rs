@@ -110,6 +110,7 @@ impl AckStream {
         Ack {
             now: self.now,
             bytes_acked: self.path.mss,
+            mapped: Bytes::ZERO,
             acked_packets: 1,
             ecn_ce,
             rtt,

@@ -230,6 +230,7 @@ impl TrialSender {
         self.control.on_ack(&Ack {
             now: self.now,
             bytes_acked,
+            mapped: Bytes::ZERO,
             acked_packets: 1,
             ecn_ce: ecn_ce && self.gives(Asked::Ecn),
             rtt: self.now - packet.sent_at,

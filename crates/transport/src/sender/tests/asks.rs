@@ -25,13 +25,14 @@ impl Bench {
 
     /// An ACK of the transmission of `seq` that left at `sent_at`, with a map.
     fn ack_mapped_of(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32, map: u64) {
+        self.ack_marked(now, (seq, sent_at), (cumulative, map), false);
+    }
+
+    /// Such an ACK, with a mark or without.
+    fn ack_marked(&mut self, now: Time, of: (u32, Time), (cumulative, map): (u32, u64), ecn_ce: bool) {
+        let (seq, sent_at) = of;
         let echo = Echo { sent_at, entropy: 0 };
-        self.dispatch_ack(
-            now,
-            seq,
-            cumulative,
-            Fate::Arrived { echo, ecn_ce: false, block_complete: false, map },
-        );
+        self.dispatch_ack(now, seq, cumulative, Fate::Arrived { echo, ecn_ce, block_complete: false, map });
     }
 }
 
@@ -101,6 +102,32 @@ fn where_each_packet_has_its_ack_a_map_is_read_while_the_oldest_packet_has_timed
     assert_eq!(bench.send(timed_out), [0, 1, 2], "they leave again");
     bench.ack_mapped_of(timed_out + Duration::from_us(1), 2, us(0), 0, 0b11);
     assert_eq!(bench.last_ack().bytes_acked, mss(2), "packet 0 alone is missing");
+}
+
+#[test]
+fn an_ack_does_not_tell_whether_what_only_its_map_names_came_marked() {
+    let later = Time::ZERO + testing::path().base_rtt * 2;
+    for marked in [false, true] {
+        // Where each packet has its ACK, those of packets 1 and 2 are lost; packet 0 is. Packet 3 is acknowledged itself.
+        let mut bench = Bench::new(Setup { cwnd: mss(5), ..Setup::default() });
+        bench.send(us(0));
+        bench.ack(us(15), 4, us(0));
+        bench.send(later);
+        bench.ack_marked(later, (5, later), (0, 0b1_1011), marked);
+        let ack = bench.last_ack();
+        assert_eq!((ack.bytes_acked, ack.mapped, ack.ecn_ce), (mss(3), mss(2), marked));
+        assert_eq!(ack.told_bytes(), mss(1));
+        // Where ACKs are held, one without a mark stands for all that it names; one with a mark for its packet.
+        let mut bench = holding(Setup { cwnd: mss(5), ..Setup::default() });
+        bench.send(us(0));
+        bench.ack_marked(us(15), (3, us(0)), (0, 0b111), marked);
+        let (mapped, packets) = if marked { (mss(2), 1) } else { (mss(0), 3) };
+        let ack = bench.last_ack();
+        assert_eq!((ack.bytes_acked, ack.mapped, ack.acked_packets), (mss(3), mapped, packets));
+        // What the cumulative number alone acknowledges goes with the mark of its ACK.
+        bench.ack_marked(us(16), (4, us(0)), (5, 0), marked);
+        assert_eq!((bench.last_ack().bytes_acked, bench.last_ack().mapped), (mss(2), mss(0)));
+    }
 }
 
 #[test]

@@ -91,6 +91,7 @@ impl Flow {
         Ack {
             now: self.now,
             bytes_acked: PACKET,
+            mapped: Bytes::ZERO,
             acked_packets: 1,
             ecn_ce: false,
             rtt: self.rtt,
