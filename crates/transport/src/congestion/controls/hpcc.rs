@@ -8,6 +8,7 @@
 //! reaction to losses, for the paper's network has none.
 
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
+use crate::congestion::parts::lowered::Lowered;
 use crate::congestion::parts::signals::DataWindow;
 use crate::congestion::parts::telemetry::{PortStep, Stamps};
 use crate::path::Path;
@@ -16,6 +17,7 @@ use alloc::sync::Arc;
 use farspan_units::{Bytes, Duration, Rate, TelemetryKind, Time};
 
 /// The smallest window and rate, as a part of the bandwidth-delay product and of the line rate (published code of OSCAR).
+/// A NACK that lowers it (`lower`) stops at a packet, which may be less: the next update ends here again.
 const LEAST: f64 = 0.001;
 
 /// The window that an estimate is applied to.
@@ -144,6 +146,8 @@ pub struct Hpcc {
     window: f64,
     /// W^c: the window of the last round trip, in bytes.
     reference: f64,
+    /// The bound on the windows that packets left by before a NACK lowered it.
+    lowered: Lowered,
     /// The largest window, in bytes.
     max: f64,
     /// U: the normalised bytes in flight of the busiest port.
@@ -165,6 +169,7 @@ impl Hpcc {
             params: Arc::clone(params),
             window,
             reference: window,
+            lowered: Lowered::NEVER,
             max: window.max(params.bdp),
             utilization: 1.0,
             stage: 0,
@@ -229,7 +234,10 @@ impl Congestion for Hpcc {
             let ends_round = self.round.ended_by(ack);
             let reference = match self.params.config.reference {
                 Reference::RoundTrip => self.reference,
-                Reference::Send => ack.at_send.map_or(self.reference, |record| record.cwnd.as_f64()),
+                Reference::Send => {
+                    let at_send = ack.at_send.map_or(self.reference, |record| record.cwnd.as_f64());
+                    self.lowered.cap(ack, at_send)
+                }
             };
             self.update(reference, ends_round);
         } else if self.round.began() == Time::ZERO {
@@ -240,6 +248,9 @@ impl Congestion for Hpcc {
 
     fn lower(&mut self, most: Bytes) -> Decision {
         let most = most.max(self.params.mss).as_f64();
+        if self.window > most {
+            self.lowered.set(most);
+        }
         (self.window, self.reference) = (self.window.min(most), self.reference.min(most));
         self.decision()
     }
@@ -413,6 +424,26 @@ pub(crate) mod tests {
             let record = crate::congestion::SendRecord { cwnd: Bytes::new(BDP as u64), ..Default::default() };
             let ack = Ack { at_send: Some(record), ..bench.acks.next_round(false) };
             near(bench.news(&ack, RTT, 1.0, 0.9) / BDP, 0.5, 1e-4);
+        }
+    }
+
+    #[test]
+    fn with_the_reference_at_send_a_lowered_window_does_not_come_back() {
+        let reference = Reference::Send;
+        let config = HpccConfig { smoothing: false, additive: 0.0, reference, ..HpccConfig::default() };
+        let mut bench = Bench::new(&config);
+        bench.ack(RTT, 1.0, 0.9);
+        let by = |packets: u64| {
+            let cwnd = Bytes::new(packets * 4096);
+            Some(crate::congestion::SendRecord { cwnd, ..Default::default() })
+        };
+        near(bench.control.lower(Bytes::new(10 * 4096)).cwnd.as_f64(), 10.0 * MSS, 0.0);
+        let old = Ack { at_send: by(42), ..bench.acks.next(false) };
+        near(bench.news(&old, RTT, 0.95, 0.0), 10.0 * MSS, 1.0);
+        // Packets that left later go by what they left under.
+        for packets in [10, 20] {
+            let next = Ack { at_send: by(packets), ..bench.acks.next_round(false) };
+            near(bench.news(&next, RTT, 0.95, 0.0), packets as f64 * MSS, 1.0);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Parts that several controls share.
 
+pub(crate) mod lowered;
 pub(crate) mod pace;
 pub(crate) mod power;
 pub(crate) mod signals;

@@ -269,7 +269,11 @@ impl Congestion for Bbr {
     }
 
     fn lower(&mut self, most: Bytes) -> Decision {
-        self.cwnd = self.params.clamp(self.cwnd.min(most.as_f64()));
+        let most = self.params.clamp(most.as_f64());
+        self.cwnd = self.cwnd.min(most);
+        // BBRRestoreCwnd gives back no more.
+        self.prior_cwnd = self.prior_cwnd.min(most);
+        self.unrestored = self.unrestored.map(|cwnd| cwnd.min(most));
         self.decision()
     }
 

@@ -612,6 +612,28 @@ fn a_nack_is_a_loss() {
 }
 
 #[test]
+fn what_a_nack_lowers_the_end_of_an_episode_does_not_give_back() {
+    let lowered = PACKET * 8;
+    let recovered = |lowers: bool| {
+        let mut flow = Flow::steady(&BbrConfig::default());
+        flow.lose(6);
+        if lowers {
+            near(flow.control.lower(lowered).cwnd.as_f64() / MSS, 8.0, 0.0);
+        }
+        // At the end of the episode, without what the window grows by meanwhile.
+        flow.control.restore_cwnd();
+        flow.cwnd()
+    };
+    assert!(recovered(false) > 20.0, "{}", recovered(false));
+    near(recovered(true), 8.0, 0.0);
+    let mut probing = expired(&short());
+    probing.ack();
+    assert!(matches!(probing.control.state, BbrState::ProbeRtt(_)));
+    probing.control.lower(lowered);
+    near(probing.control.prior_cwnd / MSS, 8.0, 0.0);
+}
+
+#[test]
 fn a_time_out_leaves_one_packet_once_a_flight_and_the_window_comes_back() {
     let mut flow = Flow::steady(&BbrConfig::default());
     let (before, sent_at) = (flow.cwnd(), flow.now);

@@ -128,6 +128,11 @@ impl Estimator {
         Some(estimate)
     }
 
+    /// The mean bytes in flight of the batch so far are at most this: a NACK has lowered the window.
+    pub(super) fn lower(&mut self, most: f64) {
+        self.sum_in_flight = self.sum_in_flight.min(most * f64::from(self.packets));
+    }
+
     /// Algorithm 1, lines 3 to 6.
     fn add(&mut self, x: f64, y: f64) {
         self.sum_x += x;

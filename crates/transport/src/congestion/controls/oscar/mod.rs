@@ -10,6 +10,7 @@ mod estimator;
 pub use estimator::{BatchStart, Samples};
 
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
+use crate::congestion::parts::lowered::Lowered;
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
@@ -17,6 +18,7 @@ use estimator::{Batches, Estimate, Estimator, Sample};
 use farspan_units::{Bytes, Duration, Rate, TelemetryKind};
 
 /// The smallest part of the line rate that a flow takes (published code).
+/// A NACK that lowers the window (`lower`) stops at a packet, which may be less: the next estimate ends here again.
 const LEAST: f64 = 0.001;
 /// The steepest fall of the delay that is believed (published code): 1 / (1 + gradient) stays finite.
 const STEEPEST_FALL: f64 = -0.9;
@@ -267,6 +269,8 @@ pub struct Oscar {
     /// The window, in payload bytes.
     cwnd: Bytes,
     estimator: Estimator,
+    /// The bound on the bytes in flight when packets left before a NACK lowered the window, in bytes on the wire.
+    lowered: Lowered,
 }
 
 impl Oscar {
@@ -276,7 +280,13 @@ impl Oscar {
         let cwnd = start.initial_cwnd.max(params.mss);
         // Line rate with a first window of one bandwidth-delay product (section 4.2).
         let share = (cwnd.as_f64() / params.bdp.max(1.0)).clamp(LEAST, 1.0);
-        Self { params: Arc::clone(params), share, cwnd, estimator: Estimator::default() }
+        Self {
+            params: Arc::clone(params),
+            share,
+            cwnd,
+            estimator: Estimator::default(),
+            lowered: Lowered::NEVER,
+        }
     }
 
     /// The delay of an acknowledged packet; its round trip where nobody says when it arrived.
@@ -310,7 +320,7 @@ impl Congestion for Oscar {
             let sample = Sample {
                 sent_at: ack.sent_at,
                 delay: self.delay(ack),
-                in_flight: record.in_flight.as_f64() * self.params.wire(),
+                in_flight: self.lowered.cap(ack, record.in_flight.as_f64() * self.params.wire()),
                 packets: ack.acked_packets,
             };
             if let Some(estimate) = self.estimator.take(&sample, &self.params.batches) {
@@ -327,6 +337,10 @@ impl Congestion for Oscar {
             let OscarParams { target, line_rate, .. } = *self.params;
             let share = most.as_f64() * self.params.wire() / (target * line_rate);
             (self.cwnd, self.share) = (most, self.share.min(share).max(LEAST));
+            // What was in flight before counts for no more: an estimate of it would give the old share.
+            let in_flight = most.as_f64() * self.params.wire();
+            self.lowered.set(in_flight);
+            self.estimator.lower(in_flight);
         }
         self.decision()
     }

@@ -232,3 +232,23 @@ fn the_linear_step_keeps_shares_and_the_additive_one_brings_them_together() {
         assert!(step(0.001) >= jain(&shares) - 1e-12);
     }
 }
+
+#[test]
+fn what_was_in_flight_before_a_nack_lowered_the_window_does_not_bring_it_back() {
+    let ten = Bytes::new(10 * 4096);
+    let mut control = oscar(&OscarConfig::default(), &start());
+    let mut acks = AckStream::new(&start());
+    acks.delay = Duration::from_ns(7014);
+    // 1.5 base round trips, the target, by packets that left with a bandwidth-delay product in flight.
+    let mut acked = |control: &mut Oscar, packets: u32| {
+        for _ in 0..packets {
+            let at_send = Some(SendRecord { in_flight: path().bdp, ..SendRecord::default() });
+            control.on_ack(&Ack { at_send, ..acks.next(false) });
+        }
+        control.decision().cwnd
+    };
+    assert!(acked(&mut control, 35) > ten * 4, "in the middle of a batch");
+    assert_eq!(control.lower(ten).cwnd, ten);
+    let later = acked(&mut control, 50);
+    assert!(later <= ten + ten / 10, "{later}: no more than the additive increase of two batches");
+}
