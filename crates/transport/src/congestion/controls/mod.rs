@@ -1,6 +1,7 @@
 //! The controls, one file each, and their registry.
 
 pub mod bbr;
+pub mod cubic;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod dctcp_per_ack;
@@ -9,6 +10,7 @@ pub mod gemini;
 pub mod hpcc;
 pub mod mprdma;
 pub mod ndp;
+pub mod newreno;
 pub mod nscc;
 pub mod oscar;
 pub mod poseidon;
@@ -19,6 +21,7 @@ pub mod swift;
 pub mod theta_powertcp;
 pub mod timely;
 pub mod unocc;
+pub mod vegas;
 
 use crate::congestion::contract::{
     Ack, Cnp, Congestion, Custom, Decision, Floor, Loss, Nack, Needs, Pull, Sent, Start, Timeout,
@@ -272,4 +275,10 @@ controls! {
         "A rate moved by the slope of the round trip, between two thresholds", "TIMELY (SIGCOMM 2015), algorithm 1";
     DctcpPerAck, dctcp_per_ack::{DctcpPerAckConfig, DctcpPerAckParams}, "dctcp-per-ack",
         "A third of a packet less for each marked ACK, one more a window without", "Incast proxy (HotNets 2025)";
+    Newreno, newreno::{NewrenoConfig, NewrenoParams}, "newreno",
+        "A packet more for each window without a loss, half the window for one", "RFC 5681, RFC 6582";
+    Cubic, cubic::{CubicConfig, CubicParams}, "cubic",
+        "Grows with the cube of the time since its last cut, towards where it was then", "RFC 9438";
+    Vegas, vegas::{VegasConfig, VegasParams}, "vegas",
+        "A packet more or less a round trip, by how many of its packets wait in queues", "TCP Vegas (JSAC 1995); Linux";
 }

@@ -17,7 +17,7 @@ pub enum Pacing {
 }
 
 /// Gain of the smoothed round trip (RFC 6298 section 2).
-const SRTT_GAIN: f64 = 0.125;
+pub(crate) const SRTT_GAIN: f64 = 0.125;
 
 /// How the windows of a path turn into rates.
 #[derive(Clone, Copy, PartialEq, Debug)]

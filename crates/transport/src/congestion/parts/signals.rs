@@ -68,6 +68,17 @@ impl Threshold {
     }
 }
 
+/// Where the base round trip comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum RttBase {
+    /// The smallest sample of the flow; its first ACK stands for the handshake's.
+    Measured,
+    /// Computed from the topology.
+    Given,
+}
+
 /// The share of marked bytes: counted over a period, averaged over periods.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Marks {
@@ -132,6 +143,11 @@ pub(crate) struct DataWindow {
 }
 
 impl DataWindow {
+    /// One that began at this time.
+    pub(crate) const fn begun(began: Time) -> Self {
+        Self { began }
+    }
+
     /// When it began.
     pub(crate) const fn began(&self) -> Time {
         self.began

@@ -84,7 +84,27 @@ impl Window {
 
     /// The name of the state, as TCP calls it.
     pub(crate) fn state(&self) -> &'static str {
-        if self.cwnd < self.ssthresh { "slow_start" } else { "congestion_avoidance" }
+        if self.is_slow_start() { "slow_start" } else { "congestion_avoidance" }
+    }
+
+    /// Whether it is below its slow start threshold.
+    #[inline]
+    pub(crate) fn is_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Ends slow start where the window is.
+    pub(crate) const fn end_slow_start(&mut self) {
+        self.ssthresh = self.cwnd;
+    }
+
+    /// Gives the window another size; slow start stays, or stays over.
+    pub(crate) fn resize(&mut self, bounds: &Bounds, cwnd: f64) {
+        let is_slow_start = self.is_slow_start();
+        self.cwnd = bounds.clamp(cwnd);
+        if !is_slow_start {
+            self.ssthresh = self.ssthresh.min(self.cwnd);
+        }
     }
 
     /// The window in bytes.
@@ -104,10 +124,16 @@ impl Window {
     /// less than half of the window is used.
     #[inline(always)]
     pub(crate) fn grow(&mut self, bounds: &Bounds, ack: &Ack, step: f64) {
-        let used = to_f64(ack.in_flight + ack.bytes_acked);
-        if ack.sent_at >= self.lost_at && 2.0 * used >= self.cwnd {
+        if self.may_grow(ack) {
             self.grow_always(bounds, ack, step);
         }
+    }
+
+    /// Whether an ACK may grow it: one of a packet sent after the last loss, while at least half of the window is used.
+    #[inline(always)]
+    pub(crate) fn may_grow(&self, ack: &Ack) -> bool {
+        let used = to_f64(ack.in_flight + ack.bytes_acked);
+        ack.sent_at >= self.lost_at && 2.0 * used >= self.cwnd
     }
 
     /// Grows for an ACK: by the bytes acked in slow start, by `step` bytes a round trip after it.
@@ -152,26 +178,40 @@ impl Window {
     /// Halves the window, once for all packets that were in flight together (RFC 5681 section 3.2, RFC 6582).
     /// Says whether it did.
     pub(crate) fn on_loss(&mut self, bounds: &Bounds, now: Time, sent_at: Time) -> bool {
-        if sent_at < self.lost_at {
-            return false;
+        let is_new = self.begins_episode(now, sent_at);
+        if is_new {
+            self.cut(bounds, LARGEST_CUT);
         }
-        self.lost_at = now;
-        self.cut(bounds, LARGEST_CUT);
-        true
+        is_new
+    }
+
+    /// Whether the loss of a packet sent at `sent_at` is the first of those that were in flight together (RFC 6582).
+    pub(crate) fn begins_episode(&mut self, now: Time, sent_at: Time) -> bool {
+        let is_new = sent_at >= self.lost_at;
+        if is_new {
+            self.lost_at = now;
+        }
+        is_new
     }
 
     /// Goes back to one packet and slow start up to half the window (RFC 5681 section 3.1), once for all packets that
     /// were in flight together. A window that is one packet already keeps its threshold.
     pub(crate) fn on_timeout(&mut self, bounds: &Bounds, now: Time, sent_at: Time) {
+        self.collapse(bounds, now, sent_at, 0.5);
+    }
+
+    /// As [`Self::on_timeout`], with slow start up to this share of the window. Says whether it collapsed.
+    pub(crate) fn collapse(&mut self, bounds: &Bounds, now: Time, sent_at: Time, share: f64) -> bool {
         if sent_at < self.timed_out_at {
-            return;
+            return false;
         }
         self.timed_out_at = now;
         self.lost_at = now;
         if self.cwnd > bounds.mss {
-            self.ssthresh = (self.cwnd * 0.5).max(2.0 * bounds.mss);
+            self.ssthresh = (self.cwnd * share).max(2.0 * bounds.mss);
         }
         self.cwnd = bounds.mss;
+        true
     }
 }
 

@@ -75,3 +75,14 @@ fn swift_fills_the_link_behind_the_queue_of_its_target() {
         assert!(used >= 0.99 && jain >= 0.99, "{flows}: {used} of the link, Jain {jain}");
     }
 }
+
+#[test]
+fn vegas_keeps_alpha_to_beta_packets_of_each_flow_in_the_queue() {
+    let given = vegas::VegasConfig { rtt_base: vegas::RttBase::Given, ..vegas::VegasConfig::default() };
+    for flows in [1, 2, 8] {
+        let [queued, used, _] = rest(&CongestionConfig::Vegas(given.clone()), flows);
+        let (packets, n) = (queued / path().mtu().as_f64(), flows as f64);
+        assert!((n..=5.0 * n).contains(&packets), "{flows}: {packets} packets");
+        assert!(used >= 0.97, "{flows}: {used} of the link");
+    }
+}

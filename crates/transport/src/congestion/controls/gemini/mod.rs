@@ -13,6 +13,7 @@
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
 use crate::congestion::parts::signals::{DataWindow, Marks, Threshold};
+pub use crate::congestion::parts::signals::RttBase;
 use crate::congestion::parts::window::{Bounds, Cap, LARGEST_CUT, Window, tcp_losses};
 use crate::path::{Class, Path};
 use crate::registry::ConfigError;
@@ -135,17 +136,6 @@ pub enum SlowStartEnd {
     Cut,
     /// Its threshold alone.
     Threshold,
-}
-
-/// Where the base round trip comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub enum RttBase {
-    /// The smallest sample of the flow; its first ACK stands for the handshake's.
-    Measured,
-    /// Computed from the topology.
-    Given,
 }
 
 impl Default for GeminiConfig {

@@ -1,0 +1,157 @@
+//! HyStart: the end of slow start before a queue overflows.
+//!
+//! HyStart++ is RFC 9406. Linux' is Ha and Rhee, "Taming the elephants: New TCP slow start", 2011, with the constants of
+//! `tcp_cubic`: it ends slow start at once, on the first of two signs.
+
+use crate::congestion::contract::Ack;
+use crate::congestion::parts::signals::DataWindow;
+use farspan_units::{Duration, Time};
+
+/// How slow start ends before a loss.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum HyStart {
+    /// With a loss or a mark alone.
+    Off,
+    /// As Linux: at once, where a train of ACKs lasts half a round trip, or the smallest of eight round trips is long.
+    Linux,
+    /// HyStart++ (RFC 9406): where round trips have grown, by way of five more slowly growing rounds.
+    PlusPlus,
+}
+
+/// RFC 9406 section 4.3, N_RTT_SAMPLE; Linux, HYSTART_MIN_SAMPLES.
+const SAMPLES: u32 = 8;
+/// RFC 9406 section 4.3, MIN_RTT_THRESH and MAX_RTT_THRESH; Linux, HYSTART_DELAY_MIN and HYSTART_DELAY_MAX.
+const LEAST_GROWTH: Duration = Duration::from_ms(4);
+const MOST_GROWTH: Duration = Duration::from_ms(16);
+/// RFC 9406 section 4.3, MIN_RTT_DIVISOR; Linux, the shift by 3.
+const GROWTH_SHARE: u64 = 8;
+/// RFC 9406 section 4.3, CSS_GROWTH_DIVISOR.
+pub(super) const SLOWER: f64 = 0.25;
+/// RFC 9406 section 4.3, CSS_ROUNDS.
+const SLOW_ROUNDS: u32 = 5;
+/// Linux, hystart_low_window, in packets.
+const LEAST_WINDOW: f64 = 16.0;
+/// Linux, hystart_ack_delta: ACKs further apart are no train.
+const TRAIN_GAP: Duration = Duration::from_ms(2);
+
+/// What slow start does after an ACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    /// It goes on.
+    Grow,
+    /// It goes on a quarter as fast.
+    GrowSlowly,
+    /// It ends.
+    End,
+}
+
+/// The state of one slow start.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct SlowStart {
+    round: DataWindow,
+    /// The smallest round trip of this round, of its first eight samples under Linux' rule; and of the last round.
+    least: Duration,
+    last_least: Duration,
+    samples: u32,
+    /// Linux: the smallest round trip of the flow.
+    base: Duration,
+    /// Linux: the last ACK of the train.
+    train_at: Time,
+    /// RFC 9406, cssBaselineMinRtt: the round trip that made it slower; zero while it is not.
+    baseline: Duration,
+    slow_rounds: u32,
+}
+
+/// How much longer a round trip than this one must be to mean a queue.
+fn growth(least: Duration) -> Duration {
+    (least / GROWTH_SHARE).clamp(LEAST_GROWTH, MOST_GROWTH)
+}
+
+impl SlowStart {
+    pub(super) const fn new() -> Self {
+        Self {
+            round: DataWindow::begun(Time::ZERO),
+            least: Duration::MAX,
+            last_least: Duration::MAX,
+            samples: 0,
+            base: Duration::MAX,
+            train_at: Time::ZERO,
+            baseline: Duration::ZERO,
+            slow_rounds: 0,
+        }
+    }
+
+    /// Begins anew, after a time-out.
+    pub(super) fn restart(&mut self, now: Time) {
+        *self = Self { base: self.base, round: DataWindow::begun(now), train_at: now, ..Self::new() };
+    }
+
+    /// Takes an ACK in, with a window of so many packets.
+    pub(super) fn on_ack(&mut self, rule: HyStart, ack: &Ack, packets: f64, is_paced: bool) -> Verdict {
+        match rule {
+            HyStart::Off => Verdict::Grow,
+            HyStart::Linux => self.linux(ack, packets, is_paced),
+            HyStart::PlusPlus => self.plus_plus(ack),
+        }
+    }
+
+    fn begin_round(&mut self) {
+        self.last_least = core::mem::replace(&mut self.least, Duration::MAX);
+        self.samples = 0;
+    }
+
+    /// `hystart_update` of Linux. The train lasts half the smallest round trip, or all of it where packets are paced.
+    fn linux(&mut self, ack: &Ack, packets: f64, is_paced: bool) -> Verdict {
+        if self.round.ended_by(ack) {
+            self.begin_round();
+            self.train_at = ack.now;
+        }
+        self.base = self.base.min(ack.rtt);
+        if packets < LEAST_WINDOW {
+            return Verdict::Grow;
+        }
+        if ack.now.since(self.train_at) <= TRAIN_GAP {
+            self.train_at = ack.now;
+            let most = if is_paced { self.base } else { self.base / 2 };
+            if ack.now.since(self.round.began()) > most {
+                return Verdict::End;
+            }
+        }
+        self.least = self.least.min(ack.rtt);
+        self.samples += 1;
+        let is_long = self.samples > SAMPLES && self.least > self.base + growth(self.base);
+        if is_long { Verdict::End } else { Verdict::Grow }
+    }
+
+    /// RFC 9406 section 4.2.
+    fn plus_plus(&mut self, ack: &Ack) -> Verdict {
+        let is_slow = !self.baseline.is_zero();
+        if self.round.ended_by(ack) {
+            self.begin_round();
+            if is_slow {
+                self.slow_rounds += 1;
+                if self.slow_rounds >= SLOW_ROUNDS {
+                    return Verdict::End;
+                }
+            }
+        }
+        self.least = self.least.min(ack.rtt);
+        self.samples += 1;
+        if self.samples < SAMPLES || self.last_least == Duration::MAX {
+            return if is_slow { Verdict::GrowSlowly } else { Verdict::Grow };
+        }
+        if is_slow {
+            if self.least >= self.baseline {
+                return Verdict::GrowSlowly;
+            }
+            (self.baseline, self.slow_rounds) = (Duration::ZERO, 0);
+        } else if self.least >= self.last_least + growth(self.last_least) {
+            // The round in which it becomes slower is the first of the five, however much of it is over.
+            (self.baseline, self.slow_rounds) = (self.least, 0);
+            return Verdict::GrowSlowly;
+        }
+        Verdict::Grow
+    }
+}

@@ -1,0 +1,300 @@
+//! CUBIC: a window that grows with the cube of the time since it was last cut, towards where it was then.
+//!
+//! RFC 9438; HyStart++ is RFC 9406. The window and its targets are real numbers: kept in whole bytes, the cube is late by
+//! many round trips near its plateau, where it moves by less than a byte an ACK. Left out: the undoing of cuts that turn
+//! out spurious (section 4.9). A NACK, which TCP does not know, counts as a loss.
+
+mod hystart;
+#[cfg(test)]
+mod tests;
+
+pub use self::hystart::HyStart;
+
+use self::hystart::{SLOWER, SlowStart, Verdict};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
+use crate::congestion::parts::pace::{Pace, PaceParams, Pacing, SRTT_GAIN};
+use crate::congestion::parts::signals::DataWindow;
+use crate::congestion::parts::window::{Bounds, Window, tcp_losses, to_f64};
+use crate::path::Path;
+use crate::registry::ConfigError;
+use alloc::sync::Arc;
+use farspan_units::{Duration, TelemetryKind, Time};
+
+/// Parameters of CUBIC.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct CubicConfig {
+    /// C, in packets per cubic second; 0.4 (section 5).
+    pub c: f64,
+    /// Share of the window that a loss leaves, in (0, 1); 0.7 (section 4.6).
+    pub beta: f64,
+    /// Whether a window that was cut before it had reached the last plateau gives way (section 4.7); true.
+    pub fast_convergence: bool,
+    /// Whether it is never slower than a Reno of the same mean window (section 4.3); true.
+    pub friendly: bool,
+    /// Whether a mark cuts the window as a loss does (section 4.6); false: only losses do.
+    pub ecn: bool,
+    /// How slow start ends before a loss; `plus_plus` (section 4.10). Linux: `linux`.
+    pub hystart: HyStart,
+    /// Which round trip the window is spread over; `off` (the RFC knows no pacing).
+    pub pacing: Pacing,
+}
+
+impl Default for CubicConfig {
+    fn default() -> Self {
+        Self {
+            c: 0.4,
+            beta: 0.7,
+            fast_convergence: true,
+            friendly: true,
+            ecn: false,
+            hystart: HyStart::PlusPlus,
+            pacing: Pacing::Off,
+        }
+    }
+}
+
+impl CubicConfig {
+    /// Checks the ranges.
+    ///
+    /// # Errors
+    /// The first parameter out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        ConfigError::unless_in(1e-6..=1e6, "cubic", "c", self.c)?;
+        ConfigError::unless_in(0.01..=0.99, "cubic", "beta", self.beta)
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: if self.ecn { Ecn::Required } else { Ecn::Ignored },
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            nacks: NackRule::Published,
+            signal_bytes: SignalBytes::NONE,
+        }
+    }
+
+    /// The queueing delay that it aims at on a path: none, it knows no such target.
+    #[must_use]
+    pub const fn target_delay(&self, _path: &Path) -> Option<Duration> {
+        None
+    }
+}
+
+/// The parameters, and what a path makes of them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CubicParams {
+    /// The parameters.
+    config: CubicConfig,
+    /// Growth of the friendly window, in packets a window, while it is below the window before the cut.
+    alpha: f64,
+    /// Smallest and largest window.
+    bounds: Bounds,
+    /// How the window turns into a rate.
+    pace: PaceParams,
+}
+
+impl CubicParams {
+    /// Computes the parameters of `config` on `path`.
+    #[must_use]
+    pub fn new(config: &CubicConfig, path: &Path) -> Self {
+        Self {
+            // Section 4.3, equation 4: as fast as Reno in the mean, with cuts to beta.
+            alpha: 3.0 * (1.0 - config.beta) / (1.0 + config.beta),
+            bounds: Bounds::new(path, f64::INFINITY),
+            pace: PaceParams::new(config.pacing, true, path),
+            config: config.clone(),
+        }
+    }
+}
+
+/// The smallest window after a loss, in packets (section 4.6).
+const LEAST: f64 = 2.0;
+
+/// One stage of congestion avoidance, in packets and seconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Epoch {
+    /// K: when the plateau is reached.
+    k: f64,
+    /// The plateau.
+    plateau: f64,
+    /// W_est: the window of a Reno that began with it.
+    friendly: f64,
+    /// Time spent growing. A window that is not used stands still, and so does this clock (section 4.2).
+    elapsed: f64,
+    /// The window, in bytes, that it led to. Where something else has moved it since, the stage is over.
+    cwnd: f64,
+}
+
+/// CUBIC's state for one flow.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cubic {
+    /// The parameters that the flows of a path share.
+    params: Arc<CubicParams>,
+    /// The window, with Reno's slow start.
+    window: Window,
+    slow_start: SlowStart,
+    /// W_max: the next plateau, in packets; zero where there is none (sections 4.8 and 4.10).
+    w_max: f64,
+    /// cwnd_prior: the window before it was last cut, in packets.
+    before: f64,
+    /// The stage, from its first ACK on.
+    epoch: Option<Epoch>,
+    /// When the last ACK came.
+    acked_at: Time,
+    /// The smoothed round trip, in seconds; zero before the first.
+    srtt: f64,
+    /// The window that a mark or a loss has reduced already.
+    reduced: DataWindow,
+    /// The rate.
+    pace: Pace,
+}
+
+impl Cubic {
+    /// The control for one flow.
+    #[must_use]
+    pub fn new(params: &Arc<CubicParams>, start: &Start<'_>) -> Self {
+        Self {
+            window: Window::new(&params.bounds, start),
+            slow_start: SlowStart::new(),
+            w_max: 0.0,
+            before: 0.0,
+            epoch: None,
+            acked_at: Time::ZERO,
+            srtt: 0.0,
+            reduced: DataWindow::default(),
+            pace: Pace::default(),
+            params: Arc::clone(params),
+        }
+    }
+
+    fn packets(&self) -> f64 {
+        self.window.get() / self.params.bounds.mss
+    }
+
+    /// Slow start, as HyStart lets it.
+    fn grow_slowly(&mut self, ack: &Ack) {
+        let CubicParams { config, bounds, .. } = &*self.params;
+        let is_paced = config.pacing != Pacing::Off;
+        match self.slow_start.on_ack(config.hystart, ack, self.packets(), is_paced) {
+            Verdict::End => self.window.end_slow_start(),
+            _ if !self.window.may_grow(ack) => {}
+            Verdict::Grow => self.window.grow_always(bounds, ack, bounds.mss),
+            Verdict::GrowSlowly => {
+                let cwnd = self.window.get() + SLOWER * to_f64(ack.bytes_acked);
+                self.window.resize(bounds, cwnd);
+            }
+        }
+    }
+
+    /// Section 4.2: W_cubic(t) = C (t - K)^3 + W_max, and the friendly window of section 4.3.
+    fn avoid(&mut self, ack: &Ack, since_last: Duration) {
+        let CubicParams { config, alpha, bounds, .. } = &*self.params;
+        let cwnd = self.window.get() / bounds.mss;
+        let going_on = self.epoch.filter(|epoch| epoch.cwnd == self.window.get());
+        let mut epoch = going_on.unwrap_or_else(|| {
+            let (k, plateau) = if cwnd < self.w_max {
+                // Equation 2.
+                (libm::cbrt((self.w_max - cwnd) / config.c), self.w_max)
+            } else {
+                (0.0, cwnd)
+            };
+            Epoch { k, plateau, friendly: cwnd, elapsed: 0.0, cwnd: 0.0 }
+        });
+        if going_on.is_some() {
+            epoch.elapsed += since_last.as_secs_f64();
+        }
+        // Equation 1.
+        let window = |t: f64| {
+            let from_plateau = t - epoch.k;
+            config.c * from_plateau * from_plateau * from_plateau + epoch.plateau
+        };
+        let acked = to_f64(ack.bytes_acked) / bounds.mss;
+        let target = window(epoch.elapsed + self.srtt).clamp(cwnd, 1.5 * cwnd);
+        let mut next = cwnd + (target - cwnd) / cwnd * acked;
+        if config.friendly {
+            // Equation 4; once it is where the window was before the cut, it grows as Reno.
+            let step = if epoch.friendly >= self.before { 1.0 } else { *alpha };
+            epoch.friendly += step * acked / cwnd;
+            if window(epoch.elapsed) < epoch.friendly {
+                next = next.max(epoch.friendly);
+            }
+        }
+        self.window.resize(bounds, next * bounds.mss);
+        epoch.cwnd = self.window.get();
+        self.epoch = Some(epoch);
+    }
+
+    /// Section 4.6, and fast convergence, section 4.7.
+    fn cut(&mut self) {
+        let CubicParams { config, bounds, .. } = &*self.params;
+        let cwnd = self.window.get() / bounds.mss;
+        let gives_way = config.fast_convergence && cwnd < self.w_max;
+        self.w_max = if gives_way { cwnd * (1.0 + config.beta) / 2.0 } else { cwnd };
+        self.before = cwnd;
+        let left = (cwnd * config.beta).max(LEAST).min(cwnd);
+        self.window.cut(bounds, 1.0 - left / cwnd);
+        self.epoch = None;
+    }
+
+    fn lost(&mut self, now: Time, sent_at: Time) {
+        if self.reduced.ended_at(now, sent_at) && self.window.begins_episode(now, sent_at) {
+            self.cut();
+        }
+    }
+
+    /// Section 4.8: as Reno, with beta; what follows has a plateau where it begins.
+    fn timed_out(&mut self, now: Time, sent_at: Time) {
+        let CubicParams { config, bounds, .. } = &*self.params;
+        let cwnd = self.window.get() / bounds.mss;
+        if self.window.collapse(bounds, now, sent_at, config.beta) {
+            (self.w_max, self.before, self.epoch) = (0.0, cwnd, None);
+            self.slow_start.restart(now);
+            self.reduced.begin(now);
+        }
+    }
+}
+
+impl Congestion for Cubic {
+    fn state(&self) -> Option<&'static str> {
+        Some(self.window.state())
+    }
+
+    #[inline]
+    fn decision(&self) -> Decision {
+        Decision {
+            pacing_rate: self.pace.rate(&self.params.pace, self.window.get()),
+            ..Decision::window(self.window.bytes())
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) -> Decision {
+        self.pace.on_rtt(&self.params.pace, ack.rtt);
+        let rtt = ack.rtt.as_secs_f64();
+        self.srtt = if self.srtt > 0.0 { self.srtt + SRTT_GAIN * (rtt - self.srtt) } else { rtt };
+        let since_last = ack.now.since(core::mem::replace(&mut self.acked_at, ack.now));
+        if self.params.config.ecn && ack.ecn_ce {
+            if self.reduced.ended_by(ack) {
+                self.cut();
+            }
+        } else if self.window.is_slow_start() {
+            self.grow_slowly(ack);
+        } else if self.window.may_grow(ack) {
+            self.avoid(ack, since_last);
+        }
+        self.decision()
+    }
+
+    tcp_losses!();
+}
