@@ -213,7 +213,7 @@ pub fn check_control_name(name: &str) -> Result<(), RegisterError> {
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(allowed) {
         return Err(RegisterError::Name { name: name.to_owned() });
     }
-    let parts = [congestion::NAMES, balance::NAMES, coding::NAMES, scheme::PLANNED_CONTROLS];
+    let parts = [congestion::NAMES, balance::NAMES, coding::NAMES];
     if parts.concat().contains(&name) || scheme::is_alias(name) || Profiles::get().knows(name) {
         return Err(RegisterError::Taken { name: name.to_owned() });
     }

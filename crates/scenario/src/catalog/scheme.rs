@@ -5,9 +5,6 @@ use crate::names::{self, UnknownName};
 use farspan_transport::coding::Shape;
 use farspan_transport::{ack, balance, coding};
 
-/// Controls that later releases bring.
-pub(super) const PLANNED_CONTROLS: &[&str] = &["cubic", "vegas"];
-
 /// A built-in scheme whose name is not that of its parts.
 struct Alias {
     name: &'static str,
@@ -35,6 +32,7 @@ const ALIASES: &[Alias] = &[
     alias("mprdma-bbr", "mprdma+ecmp", "bbr+ecmp"),
     alias("ndp", "ndp+spray", "ndp+spray"),
     alias("hpcc-star", "hpcc+ecmp", "hpcc+ecmp"),
+    alias("vegas-10", "vegas+ecmp", "vegas+ecmp"),
     alias("oscar-owd", "oscar+ecmp", "oscar+ecmp"),
 ];
 
@@ -76,10 +74,7 @@ pub struct SchemeEntry {
 #[must_use]
 pub fn built_in_schemes() -> Vec<SchemeEntry> {
     let aliases = ALIASES.iter().map(|a| (a.name.to_owned(), a.intra.to_owned(), a.inter.to_owned()));
-    let there = control::names();
-    let planned = PLANNED_CONTROLS.iter().copied().filter(|name| !there.contains(name));
-    let controls = there.iter().copied().chain(planned);
-    let controls = controls.filter(|name| *name != "unocc" && !is_alias(name)).map(|name| {
+    let controls = control::names().into_iter().filter(|name| *name != "unocc" && !is_alias(name)).map(|name| {
         let stack = format!("{name}+ecmp");
         (name.to_owned(), stack.clone(), stack)
     });
@@ -102,8 +97,6 @@ pub fn available_schemes() -> Vec<String> {
 enum Missing {
     /// A coding.
     Coding(String),
-    /// A control that a later release brings.
-    Planned(String),
     /// A name that is neither a scheme nor a control.
     Unknown(String),
     /// A path selector.
@@ -115,7 +108,7 @@ enum Missing {
 /// The parts of a scheme for intra-DC and inter-DC flows.
 ///
 /// # Errors
-/// If the name, or a part of it, is unknown or not in this release.
+/// If the name, or a part of it, is unknown.
 pub(crate) fn parse(name: &str) -> Result<(Stack, Stack), SchemeError> {
     stacks(name).map_err(|missing| SchemeError::of(name, missing))
 }
@@ -137,7 +130,6 @@ fn side(name: &str, of_alias: fn(&Alias) -> &'static str) -> Result<Stack, Missi
     let control = control::names().into_iter().find(|known| *known == asked);
     let control = control.ok_or_else(|| match ALIASES.iter().find(|alias| alias.name == asked) {
         Some(whole) => Missing::Whole(whole.name, of_alias(whole).split('+').next().unwrap_or_default()),
-        None if PLANNED_CONTROLS.contains(&asked) => Missing::Planned(asked.to_owned()),
         None => Missing::Unknown(asked.to_owned()),
     })?;
     let asked = parts.next().unwrap_or("ecmp");
@@ -189,14 +181,6 @@ pub enum SchemeError {
         /// The coding, as written.
         coding: String,
     },
-    /// It needs a control that a later release brings.
-    #[error("scheme {scheme:?} needs {control}, which is not in this release")]
-    Planned {
-        /// The scheme.
-        scheme: String,
-        /// The control.
-        control: String,
-    },
     /// A whole scheme stands where a control belongs.
     #[error("scheme {scheme:?}: {whole:?} is a whole scheme, and a + follows a congestion control")]
     Whole {
@@ -219,13 +203,10 @@ impl SchemeError {
                     Self::UnknownPart { scheme, part: names::unknown("coding", name, coding::NAMES, &[]) }
                 }
             },
-            Missing::Planned(control) => Self::Planned { scheme, control },
             Missing::Unknown(name) => {
                 let entries = built_in_schemes();
-                let (there, later): (Vec<_>, Vec<_>) = entries.iter().partition(|scheme| scheme.available);
-                let there: Vec<_> = there.iter().map(|entry| entry.name.as_str()).chain(["unocc"]).collect();
-                let later: Vec<_> = later.iter().map(|entry| entry.name.as_str()).collect();
-                Self::Unknown(names::unknown("scheme", &name, &there, &later))
+                let there: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).chain(["unocc"]).collect();
+                Self::Unknown(names::unknown("scheme", &name, &there, &[]))
             }
             Missing::Whole(whole, control) => Self::Whole { scheme, whole, control },
             Missing::Balance(name) => {
@@ -244,7 +225,6 @@ impl SchemeError {
             }
             Self::UnknownPart { part, .. } => part.cure(),
             Self::Coding { .. } => CODINGS.to_owned(),
-            Self::Planned { .. } => format!("available: {}", available_schemes().join(", ")),
             Self::Whole { whole, control, .. } => {
                 let controls = control::names().join(", ");
                 format!("{whole} has {control:?}; write CC+LB with CC one of {controls}")
@@ -256,9 +236,9 @@ impl SchemeError {
 /// A path selector's name.
 ///
 /// # Errors
-/// If it is unknown or not in this release.
+/// If it is unknown.
 pub(crate) fn balance_name(name: &str) -> Result<&'static str, UnknownName> {
-    known("path selector", name, balance::NAMES, &[])
+    known("path selector", name, balance::NAMES)
 }
 
 /// A coding's name.
@@ -266,7 +246,7 @@ pub(crate) fn balance_name(name: &str) -> Result<&'static str, UnknownName> {
 /// # Errors
 /// If it is unknown.
 pub(crate) fn coding_name(name: &str) -> Result<&'static str, UnknownName> {
-    known("coding", name, coding::NAMES, &[])
+    known("coding", name, coding::NAMES)
 }
 
 /// An ACK policy's name.
@@ -274,25 +254,20 @@ pub(crate) fn coding_name(name: &str) -> Result<&'static str, UnknownName> {
 /// # Errors
 /// If it is unknown.
 pub(crate) fn ack_name(name: &str) -> Result<&'static str, UnknownName> {
-    known("ACK policy", name, ack::OF_SCHEMES, &[])
+    known("ACK policy", name, ack::OF_SCHEMES)
 }
 
 /// A control's name.
 ///
 /// # Errors
-/// If it is unknown or not in this release.
+/// If it is unknown.
 pub(crate) fn control_name(name: &str) -> Result<&'static str, UnknownName> {
-    known("congestion control", name, &control::names(), PLANNED_CONTROLS)
+    known("congestion control", name, &control::names())
 }
 
-fn known(
-    what: &str,
-    name: &str,
-    available: &[&'static str],
-    planned: &[&str],
-) -> Result<&'static str, UnknownName> {
-    let found = available.iter().find(|known| **known == name).copied();
-    found.ok_or_else(|| names::unknown(what, name, available, planned))
+fn known(what: &str, name: &str, names: &[&'static str]) -> Result<&'static str, UnknownName> {
+    let found = names.iter().find(|known| **known == name).copied();
+    found.ok_or_else(|| names::unknown(what, name, names, &[]))
 }
 
 #[cfg(test)]
@@ -353,8 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn planned_parts_are_told_from_unknown_ones() {
-        assert!(said("cubic").contains("needs cubic, which is not in this release"));
+    fn unknown_parts_have_a_name_that_is_near() {
         assert!(said("unocc+rep").contains("did you mean \"reps\"?"));
         assert!(said("unoo").contains("did you mean \"uno\"?"), "{}", said("unoo"));
         assert!(said("unocc+rsp").contains("did you mean \"rps\"?"));
@@ -386,6 +360,10 @@ mod tests {
             "mprdma-bbr",
             "ndp",
             "hpcc-star",
+            "newreno",
+            "cubic",
+            "vegas",
+            "vegas-10",
             "oscar",
             "oscar-owd",
         ] {
