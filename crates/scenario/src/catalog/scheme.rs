@@ -74,10 +74,11 @@ pub struct SchemeEntry {
 #[must_use]
 pub fn built_in_schemes() -> Vec<SchemeEntry> {
     let aliases = ALIASES.iter().map(|a| (a.name.to_owned(), a.intra.to_owned(), a.inter.to_owned()));
-    let controls = control::names().into_iter().filter(|name| *name != "unocc" && !is_alias(name)).map(|name| {
-        let stack = format!("{name}+ecmp");
-        (name.to_owned(), stack.clone(), stack)
-    });
+    let controls =
+        control::names().into_iter().filter(|name| *name != "unocc" && !is_alias(name)).map(|name| {
+            let stack = format!("{name}+ecmp");
+            (name.to_owned(), stack.clone(), stack)
+        });
     let entry = |(name, intra, inter): (String, String, String)| SchemeEntry {
         available: stacks(&name).is_ok(),
         name,
@@ -205,7 +206,8 @@ impl SchemeError {
             },
             Missing::Unknown(name) => {
                 let entries = built_in_schemes();
-                let there: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).chain(["unocc"]).collect();
+                let there: Vec<_> =
+                    entries.iter().map(|entry| entry.name.as_str()).chain(["unocc"]).collect();
                 Self::Unknown(names::unknown("scheme", &name, &there, &[]))
             }
             Missing::Whole(whole, control) => Self::Whole { scheme, whole, control },

@@ -7,8 +7,8 @@
 
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
-pub use crate::congestion::parts::signals::RttBase;
 use crate::congestion::parts::signals::DataWindow;
+pub use crate::congestion::parts::signals::RttBase;
 use crate::congestion::parts::window::{Bounds, Window, tcp_losses};
 use crate::path::Path;
 use crate::registry::ConfigError;

@@ -38,6 +38,7 @@ impl Trip {
         let ack = Ack {
             now: self.now,
             bytes_acked: Bytes::new(4096),
+            mapped: Bytes::ZERO,
             acked_packets: 1,
             ecn_ce,
             rtt: self.rtt,
@@ -58,8 +59,7 @@ impl Trip {
     }
 
     fn lose(&mut self) {
-        let loss =
-            Loss { now: self.now, bytes: Bytes::new(4096), sent_at: self.now, in_flight: Bytes::ZERO };
+        let loss = Loss { now: self.now, bytes: Bytes::new(4096), sent_at: self.now, in_flight: Bytes::ZERO };
         self.control.on_loss(&loss);
     }
 }
@@ -172,6 +172,7 @@ fn idle_ack(trip: &Trip) -> Ack<'static> {
     Ack {
         now: trip.now,
         bytes_acked: Bytes::new(4096),
+        mapped: Bytes::ZERO,
         acked_packets: 1,
         ecn_ce: false,
         rtt: trip.rtt,
@@ -242,9 +243,6 @@ fn linux_hystart_ends_at_once_by_delay_or_by_a_train() {
 
 #[test]
 fn parameters_out_of_range_are_named() {
-    refused(
-        CubicConfig::check,
-        &[("c", |config| config.c = 0.0), ("beta", |config| config.beta = 1.0)],
-    );
+    refused(CubicConfig::check, &[("c", |config| config.c = 0.0), ("beta", |config| config.beta = 1.0)]);
     assert_eq!(CubicConfig::default().check(), Ok(()));
 }

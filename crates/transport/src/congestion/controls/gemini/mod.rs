@@ -12,8 +12,8 @@
 
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
-use crate::congestion::parts::signals::{DataWindow, Marks, Threshold};
 pub use crate::congestion::parts::signals::RttBase;
+use crate::congestion::parts::signals::{DataWindow, Marks, Threshold};
 use crate::congestion::parts::window::{Bounds, Cap, LARGEST_CUT, Window, tcp_losses};
 use crate::path::{Class, Path};
 use crate::registry::ConfigError;
