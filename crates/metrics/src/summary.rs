@@ -228,19 +228,18 @@ pub struct PacketSums {
 }
 
 impl PacketSums {
-    /// Sums over `flows`. From the network: `all_dropped` packets of any kind, of them `headers_dropped` trimmed ones.
+    /// Sums over `flows`. From the network, counted where they were dropped: data packets that were trimmed before, and control packets.
     #[must_use]
-    pub fn of(flows: &[FlowRecord], all_dropped: u64, headers_dropped: u64) -> Self {
+    pub fn of(flows: &[FlowRecord], headers_dropped: u64, control_dropped: u64) -> Self {
         let sum = |of: fn(&FlowRecord) -> u64| flows.iter().map(of).sum::<u64>();
-        let dropped = sum(|flow| flow.outcome.dropped_packets);
         Self {
             sent: sum(FlowRecord::sent_packets),
             delivered: sum(FlowRecord::arrived_packets),
-            dropped,
+            dropped: sum(|flow| flow.outcome.dropped_packets),
             trimmed: sum(FlowRecord::trimmed_packets),
             ecn_marked: sum(FlowRecord::marked_packets),
             headers_dropped,
-            control_dropped: all_dropped - dropped,
+            control_dropped,
         }
     }
 }

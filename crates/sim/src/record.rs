@@ -31,6 +31,8 @@ const MAP_ACK: u8 = 9;
 /// A data packet with a number, which stands beside its record.
 const NUMBERED: u8 = 10;
 const PULL: u8 = 11;
+/// A mark at the end of a burst: a numbered packet without payload, which is no packet of its message.
+const MARK: u8 = 12;
 /// In a digest neither a kind of ACK nor a trimmed packet has it.
 const CNP: u8 = 15;
 
@@ -144,7 +146,8 @@ pub(crate) fn insert(
         }
         Header::Numbered(Numbered { data, place }) => {
             let words = [data.seq, sender(from, data.profile)];
-            (data_record(NUMBERED, &data, words, to, size), Some([pack_numbered(place), 0]))
+            let kind = if data.len == 0 { MARK } else { NUMBERED };
+            (data_record(kind, &data, words, to, size), Some([pack_numbered(place), 0]))
         }
         Header::Feedback(feedback) => feedback_record(feedback, to, size, entropy),
         header => unreachable!("no record has room for {header:?}"),
@@ -275,9 +278,9 @@ pub(crate) const fn is_ack(packet: &Packet) -> bool {
     matches!(packet.kind(), ACK | MAP_ACK)
 }
 
-/// Whether it is a mark at the end of a burst, which is no packet of its message.
-pub(crate) const fn is_mark(packet: &Packet) -> bool {
-    packet.kind() == NUMBERED && packet.halves[1] == 0
+/// Whether a packet of this kind is one of a message, and no ACK, NACK, pull, CNP or mark at the end of a burst.
+pub(crate) const fn is_of_message(kind: u8) -> bool {
+    matches!(kind, DATA | CODED | NUMBERED)
 }
 
 /// Unpacks a header at `now`, and its sender, whom feedback does not name; `beside`: the words beside the record, or zeros,
@@ -297,7 +300,7 @@ pub(crate) fn unpack(
             let (from, coded) = coded(packet, beside, now, message());
             (Some(from), Header::Coded(coded))
         }
-        NUMBERED => {
+        NUMBERED | MARK => {
             let (from, data) = data(packet, now, message().packets);
             let place = unpack_numbered(beside[0]);
             (Some(from), Header::Numbered(Numbered { data, place }))

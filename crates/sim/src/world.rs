@@ -218,6 +218,12 @@ impl World {
         let ports = self.port_outcomes(end);
         let totals = self.totals(&flows, &ports, end);
         assert!(totals.conserved(), "packets or bytes were lost in the books: {totals:?}");
+        // Losses of flows follow from what was sent and has arrived; these were counted where they were dropped.
+        debug_assert_eq!(
+            flows.iter().map(|flow| flow.dropped_packets).sum::<u64>(),
+            totals.dropped.packets - totals.control_dropped,
+            "each data packet that was dropped is one flow's: {totals:?}"
+        );
         let sent = self.hosts().any(|host| (host.nic.sent(0) + host.nic.sent(1)).packets > 0);
         assert_eq!(
             self.engine.common().iter().any(|common| !common.datagrams.is_empty()),
@@ -337,7 +343,7 @@ impl World {
             .sum();
         let trimmed: u64 = ports.iter().map(|port| port.trimmed_packets).sum();
         let trimmed_delivered: Amount = amount(|host| host.counters.arrived(2));
-        let headers = self.packets().flat_map(Packets::iter).filter(|packet| packet.trimmed()).count() as u64;
+        let [headers_dropped, control_dropped] = losses::by_kind(self.packets().map(Packets::dropped));
         Totals {
             packet_hops: ports.iter().map(|port| port.sent_packets).sum(),
             sent: amount(|host| host.nic.sent(0)),
@@ -348,7 +354,8 @@ impl World {
             dropped: dropped.sum(),
             in_network,
             trimmed,
-            headers_dropped: trimmed - trimmed_delivered.packets - headers,
+            headers_dropped,
+            control_dropped,
             cut_bytes: self.ports().map(|port| port.trimmed().1).sum(),
             ecn_marked: self.sum(|host| host.counters.marked),
             header_bytes: amount(|host| host.nic.sent(0) + host.nic.sent(1)).bytes - payload,

@@ -9,7 +9,7 @@
 
 mod slab;
 
-pub use slab::{Access, Checked, MovedPacket, PacketId, Packets, Side, Unchecked};
+pub use slab::{Access, Checked, Dropped, MovedPacket, PacketId, Packets, Side, Unchecked};
 
 use farspan_units::{Bytes, FlowId, HostId};
 
@@ -42,6 +42,8 @@ impl Packet {
     /// Of a record that holds no packet: what is trimmed is a control packet, too.
     const FREE: u32 = Self::TRIMMED;
     const KIND_SHIFT: u32 = 28;
+    /// Number of kinds that a driver can tell apart.
+    pub const KINDS: usize = 16;
 
     /// A packet without driver words. `kind` (0 to 15) is the driver's; control packets go first where a port says so.
     ///

@@ -63,6 +63,15 @@ pub struct MovedPacket {
     telemetry: Option<Box<Telemetry>>,
 }
 
+/// How many packets were dropped, by the driver's [kind](Packet::kind).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Dropped {
+    /// Of packets whose payload was not cut off.
+    pub whole: [u64; Packet::KINDS],
+    /// Of those that were trimmed before.
+    pub trimmed: [u64; Packet::KINDS],
+}
+
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Checked {}
@@ -107,6 +116,7 @@ pub struct Packets<A = Checked> {
     telemetry: Vec<Option<Box<Telemetry>>>,
     /// Whether any packet has carried anything beside its record and its words.
     is_laden: bool,
+    dropped: Dropped,
     access: PhantomData<A>,
 }
 
@@ -149,6 +159,7 @@ impl<A> Packets<A> {
             words: Vec::new(),
             telemetry: Vec::new(),
             is_laden: false,
+            dropped: Dropped { whole: [0; Packet::KINDS], trimmed: [0; Packet::KINDS] },
             access: PhantomData,
         }
     }
@@ -243,6 +254,22 @@ impl<A: Access> Packets<A> {
         slot.next = free;
         self.free = id;
         packet
+    }
+
+    /// Takes a packet out that is dropped, or lost by a fault, and counts it.
+    #[cold]
+    #[inline(never)]
+    pub fn discard(&mut self, id: PacketId) -> Packet {
+        let packet = self.remove(id);
+        let Dropped { whole, trimmed } = &mut self.dropped;
+        (if packet.trimmed() { trimmed } else { whole })[usize::from(packet.kind())] += 1;
+        packet
+    }
+
+    /// The packets that were [dropped](Self::discard).
+    #[must_use]
+    pub const fn dropped(&self) -> &Dropped {
+        &self.dropped
     }
 
     /// Takes a packet out with what it carries, for another slab.
@@ -434,6 +461,21 @@ mod tests {
 
     fn packet(n: u32) -> Packet {
         Packet::new(FlowId(n), HostId(0), Bytes::new(64), 0, false, 0)
+    }
+
+    #[test]
+    fn what_is_dropped_counts_by_its_kind_and_what_is_taken_out_does_not() {
+        let mut packets = unchecked();
+        let mut insert =
+            |kind| packets.insert(Packet::new(FlowId(0), HostId(0), Bytes::new(4160), 0, false, kind));
+        let [whole, cut, taken] = [3, 15, 3].map(&mut insert);
+        packets.trim(cut, Bytes::new(64), false);
+        assert_eq!(packets.discard(whole).kind(), 3);
+        packets.discard(cut);
+        packets.remove(taken);
+        let mut expected = Dropped::default();
+        (expected.whole[3], expected.trimmed[15]) = (1, 1);
+        assert_eq!((*packets.dropped(), packets.len()), (expected, 0));
     }
 
     #[test]

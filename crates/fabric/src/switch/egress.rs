@@ -121,7 +121,7 @@ impl<L> Egress<L> {
     ) {
         match admission {
             Admission::Started(service) => self.begin(service, jitter),
-            Admission::Dropped => drop(packets.remove(id)),
+            Admission::Dropped => drop(packets.discard(id)),
             Admission::Queued => {}
         }
     }

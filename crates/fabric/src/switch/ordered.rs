@@ -204,7 +204,7 @@ impl Ordered {
         let port = core.lookup.port(place);
         if self.is_down(port, now) {
             let mut lost = Lost::default();
-            lost.add(packets.remove(id).size());
+            lost.add(packets.discard(id).size());
             self.count_lost(port, lost);
             return sink.observe(now, port, PortEvent::Refused(&before));
         }
@@ -301,7 +301,7 @@ impl Ordered {
         sink.observe(now, port, PortEvent::Left(&packets[id], lost));
         let resumed = self.shared.as_mut().and_then(|shared| shared.give_back(id, packets));
         if lost {
-            packets.remove(id);
+            packets.discard(id);
         } else {
             sink.send(&egress.link, arrival, id);
         }

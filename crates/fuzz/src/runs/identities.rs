@@ -9,14 +9,15 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The names of all identities, and what each says.
-pub const IDENTITIES: [(&str, &str); 13] = [
+pub const IDENTITIES: [(&str, &str); 14] = [
     ("panic", "no accepted scenario panics"),
     ("alike", "engines, probes and traces change nothing in the document"),
     ("probes", "probes can be added to every scenario"),
     ("traces", "a flow and all ports can be traced in every scenario"),
     ("packets", "data packets: sent = delivered + trimmed + dropped + under way"),
     ("flows", "the counts of packets in the document are the sums of the flows"),
-    ("ports", "the drops of all ports are those of data and of control packets"),
+    ("ports", "the drops of all ports are those of flows and of control packets, each counted by itself"),
+    ("headers", "packets trimmed at ports = arrived trimmed + dropped after they were trimmed + under way"),
     ("ends", "every flow ends, unless the run is stopped or a fault stays"),
     ("times", "no flow is delivered before its bytes can be there, nor finished before it is delivered"),
     ("bytes", "a flow that has finished has sent its size at least"),
@@ -100,6 +101,12 @@ impl Published<'_> {
         let drops: u64 = self.ports.iter().map(|port| port.drops).sum();
         if drops != dropped + control {
             all.push(Breach::new("ports", format!("{drops} drops at ports, {packets}")));
+        }
+        let trims: u64 = self.ports.iter().map(|port| port.trims).sum();
+        let headers = self.count("headers_dropped");
+        let fates = trimmed + headers;
+        if headers > dropped || fates > trims || (self.is_at_rest() && fates != trims) {
+            all.push(Breach::new("headers", format!("{trims} packets trimmed at ports, {packets}")));
         }
         if self.is_lossless() && drops > 0 {
             all.push(Breach::new("lossless", format!("{drops} drops")));

@@ -1,7 +1,8 @@
-//! Losses of each flow: what was sent, less what has arrived and what is still under way.
+//! Losses. Of each flow: what was sent, less what has arrived and what is still under way. Of the network: by kinds of packets, as they
+//! were counted where they were dropped. The two are held against each other at the end of a run.
 
 use crate::record;
-use farspan_fabric::Packet;
+use farspan_fabric::{Dropped, Packet};
 use farspan_transport::FlowOutcome;
 
 /// Counts the losses of flows whose other counters are known; `under_way`: all packets in the network.
@@ -16,8 +17,7 @@ pub(crate) fn count<'a>(flows: &mut [FlowOutcome], under_way: impl Iterator<Item
             flow.lost_to_proxy = sent - at_proxy;
         }
     }
-    let data = |packet: &&Packet| (!packet.control() || packet.trimmed()) && !record::is_mark(packet);
-    for packet in under_way.filter(data) {
+    for packet in under_way.filter(|packet| record::is_of_message(packet.kind())) {
         let flow = &mut flows[packet.flow.index()];
         flow.dropped_packets -= 1;
         flow.lost_to_proxy -= u64::from(stays(flow) && packet.to() != flow.dst);
@@ -27,4 +27,19 @@ pub(crate) fn count<'a>(flows: &mut [FlowOutcome], under_way: impl Iterator<Item
 /// Whether a flow goes through a proxy to its end.
 const fn stays(flow: &FlowOutcome) -> bool {
     flow.relayed.is_some() && flow.went_direct.is_none()
+}
+
+/// Dropped packets, summed over slabs: packets of messages that were trimmed before; and those that are of no message, trimmed or not.
+pub(crate) fn by_kind<'a>(slabs: impl Iterator<Item = &'a Dropped>) -> [u64; 2] {
+    let mut sums = [0; 2];
+    for dropped in slabs {
+        for ((kind, whole), trimmed) in (0..).zip(dropped.whole).zip(dropped.trimmed) {
+            if record::is_of_message(kind) {
+                sums[0] += trimmed;
+            } else {
+                sums[1] += whole + trimmed;
+            }
+        }
+    }
+    sums
 }

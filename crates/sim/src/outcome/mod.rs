@@ -114,8 +114,10 @@ pub struct Totals {
     pub in_network: Amount,
     /// Data packets trimmed, whatever became of them then.
     pub trimmed: u64,
-    /// Of them, those that were dropped then.
+    /// Of them, those that were dropped then, counted where they were dropped.
     pub headers_dropped: u64,
+    /// Control packets, and marks at the end of bursts, that were dropped: counted where they were dropped.
+    pub control_dropped: u64,
     /// Bytes cut off trimmed packets.
     pub cut_bytes: Bytes,
     /// Data packets that arrived marked.

@@ -211,6 +211,7 @@ fn losses_of_data_leave_acks_alone_and_losses_of_all_do_not() {
             assert!(lost[0] > 10, "{process:?}: {lost:?}");
             assert_eq!(lost[1] > 0, packets == Affected::All, "{process:?}: {lost:?}");
             assert_eq!(outcome.totals.dropped.packets, lost[0] + lost[1]);
+            assert_eq!(outcome.totals.control_dropped, lost[1], "what goes back is ACKs");
             assert_eq!(outcome.flows.iter().map(|flow| flow.dropped_packets).sum::<u64>(), lost[0]);
         }
     }

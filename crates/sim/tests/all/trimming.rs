@@ -36,6 +36,10 @@ fn check_books(outcome: &Outcome) {
     let sum = |of: fn(&farspan_sim::FlowOutcome) -> u64| outcome.flows.iter().map(of).sum::<u64>();
     assert_eq!(sum(|f| f.receiver.trimmed_packets), totals.trimmed_delivered.packets);
     assert_eq!(sum(|f| f.dropped_packets), totals.dropped.packets, "only data packets are dropped");
+    assert_eq!(
+        (totals.headers_dropped, totals.control_dropped),
+        (totals.trimmed - totals.trimmed_delivered.packets, 0)
+    );
     assert_eq!(outcome.ports.iter().map(|port| port.trimmed_packets).sum::<u64>(), totals.trimmed);
     for flow in &outcome.flows {
         // A NACK for each header, and none is lost; but a packet that has timed out and come again may end its flow before its NACK.

@@ -226,7 +226,7 @@ fn summary(
         offered_load: offered_load(world),
         transient: world.offered_load.transient(),
         bytes: ByteSums::of(flows, totals.header_bytes),
-        packets: PacketSums::of(flows, totals.dropped.packets, totals.headers_dropped),
+        packets: PacketSums::of(flows, totals.headers_dropped, totals.control_dropped),
         recovery: Recovery::of(flows),
         fairness: fairness(resolved, flows, series),
         queues: Queues::of(ports, series, outcome.packet_delay_p99),

@@ -121,7 +121,7 @@ impl Host {
             }
         }
         if lost {
-            packets.remove(id);
+            packets.discard(id);
         } else {
             out.send(&channel, arrival, id);
         }
