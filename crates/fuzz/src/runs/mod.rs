@@ -14,7 +14,7 @@ use farspan_world::{EngineKind, Results, Size, World, run};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Packet-hops after which a run is given up: it takes too long to be one of many.
+/// Packet-hops after which a run is stopped: it takes too long to be one of many.
 const MOST_HOPS: u64 = 3_000_000;
 
 /// The fate of a scenario.
@@ -22,8 +22,10 @@ const MOST_HOPS: u64 = 3_000_000;
 pub enum Trial {
     /// It is refused, with this message.
     Refused(String),
-    /// It takes too long.
-    TooLong,
+    /// It takes too long: this is how far it came.
+    TooLong(Duration),
+    /// It takes too long, its first half ran, and broke these.
+    Halved(Vec<Breach>),
     /// It ran, and broke these.
     Ran(Vec<Breach>),
 }
@@ -38,7 +40,10 @@ pub fn scenario_of(number: u64) -> String {
 #[must_use]
 pub fn try_number(number: u64) -> Trial {
     let written = Written { text: scenario::text(number), seed: number, set: &[], most_hops: MOST_HOPS };
-    let tried = catch_unwind(AssertUnwindSafe(|| written.try_out()));
+    let tried = catch_unwind(AssertUnwindSafe(|| match written.try_out() {
+        Trial::TooLong(reached) => written.try_until(reached / 2),
+        tried => tried,
+    }));
     tried.unwrap_or_else(|panic| {
         let said =
             panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
@@ -87,9 +92,18 @@ impl Written<'_> {
         Ok((resolved, world))
     }
 
+    /// Tries it as if it were stopped at `end`.
+    fn try_until(self, end: Duration) -> Trial {
+        let stop = format!("stop.time={}ps", end.as_ps());
+        match (Written { set: &[&stop], ..self }).try_out() {
+            Trial::Ran(breaches) => Trial::Halved(breaches),
+            tried => tried,
+        }
+    }
+
     /// Runs it in another way. Engines look up at moments of their own, so that this one has more hops.
     fn run(&self, resolved: &Resolved, world: &World, engine: EngineKind) -> Option<Results> {
-        run_within(4 * self.most_hops, resolved, world, engine)
+        run_within(4 * self.most_hops, resolved, world, engine).ok()
     }
 
     fn try_out(&self) -> Trial {
@@ -98,7 +112,10 @@ impl Written<'_> {
             Err(refused) => return Trial::Refused(refused),
         };
         let plain = run_within(self.most_hops, &resolved, &world, EngineKind::Windowed);
-        let Some(plain) = plain else { return Trial::TooLong };
+        let plain = match plain {
+            Ok(plain) => plain,
+            Err(reached) => return Trial::TooLong(reached),
+        };
         let mut breaches = Vec::new();
         let document = document(&plain);
         for engine in [EngineKind::Oracle, EngineKind::Ordered, EngineKind::Threads(2), EngineKind::Verbs] {
@@ -137,10 +154,19 @@ impl Written<'_> {
     }
 }
 
-/// Runs a world; `None`: so many packet-hops do not do.
-fn run_within(most_hops: u64, resolved: &Resolved, world: &World, engine: EngineKind) -> Option<Results> {
+/// Runs a world; or how far it came, if so many packet-hops do not do.
+fn run_within(
+    most_hops: u64,
+    resolved: &Resolved,
+    world: &World,
+    engine: EngineKind,
+) -> Result<Results, Duration> {
     let results = run(resolved, world, engine, &mut |progress| progress.packet_hops < most_hops);
-    (!results.summary.partial).then_some(results)
+    if results.summary.partial {
+        Err(Duration::from_secs_f64(results.summary.sim_time_s))
+    } else {
+        Ok(results)
+    }
 }
 
 /// The document without what the engine and the probes may change.

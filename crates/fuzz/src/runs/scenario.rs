@@ -232,21 +232,23 @@ fn scheme(writer: &mut Writer, shape: Shape) -> Option<&'static str> {
 
 fn ports(writer: &mut Writer) {
     writer.table("[scheme.ports]");
+    // Headers of trimmed packets travel in the priority queue, so that ports trim only where there is one.
+    let has_priority = !writer.text.contains("ack_priority = false");
     let overflow = writer.draw.pick(&["", "", "", "drop", "trim", "trim"]);
+    let overflow = if overflow == "trim" && !has_priority { "" } else { overflow };
     if !overflow.is_empty() {
         writer.word("overflow", overflow);
     }
     if overflow == "trim" {
         writer.sometimes(40, "header_buffer", &["64B", "640B", "64KiB"]);
         writer.sometimes(30, "trim_victim", &["arriving"]);
-        writer.sometimes(30, "trim_service", &["strict", "10:1", "2:1"]);
-        writer.sometimes(40, "trim_service", &["strict", "1:1", "10:1"]);
+        writer.sometimes(50, "trim_service", &["strict", "1:1", "2:1", "10:1"]);
     }
     writer.sometimes(15, "routing", &["adaptive"]);
     writer.sometimes(30, "telemetry", &["int", "mpd", "none"]);
     writer.sometimes(20, "telemetry_counts", &["departures", "arrivals"]);
     writer.sometimes(30, "marking", &["red", "phantom", "step", "red+phantom", "none", "phantom+step"]);
-    writer.sometimes(10, "wan_red", &["{ max = 0.5 }", "{ min = 0.1, max = 0.5 }"]);
+    writer.sometimes(20, "wan_red", &["{ max = 0.5 }", "{ min = 0.1, max = 0.5 }"]);
     if writer.draw.often(35) {
         let size = writer.draw.pick(&["512KiB", "2MiB", "8MiB", "32MiB"]);
         let more = writer.draw.pick(&["", "", ", alpha = 1", ", alpha = 64", ", reserve = \"0B\""]);
@@ -351,7 +353,7 @@ fn fault(writer: &mut Writer, shape: Shape, proxy: Option<&str>) {
     writer.sometimes(100, "links", &links);
     writer.sometimes(50, "share", &["0.2", "0.5", "1.0"]);
     match kind {
-        "link_down" | "black_hole" => drop(writer.sometimes(100, "until", &["150us", "1ms"])),
+        "link_down" | "black_hole" => drop(writer.sometimes(100, "until", &["250us", "1ms"])),
         _ => drop(writer.sometimes(50, "until", &["3ms"])),
     }
     writer.sometimes(40, "both_directions", &["true"]);
