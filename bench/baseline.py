@@ -30,9 +30,10 @@ SETS = {"uno/steady": "stop.time=12ms", "uno/incast-*": "workload.flow_size=64Mi
         "proxy/size": "scheme.proxy.kind=streamlined scheme.ports.overflow=trim workload.flow_size=15MB",
         "proxy/latency": "scheme.proxy.kind=naive",
         "oscar/hadoop-incast": SMALL_TREE + " workload.degree=8", "oscar/longtail": SMALL_TREE, "oscar/oversubscribed": SMALL_TREE}
-# Schemes of OSCAR's world and of the incast proxy's, and the scenarios elsewhere that they run: all by all would take an hour.
+# Schemes of OSCAR's world, of the incast proxy's and of TCP's, and the scenarios elsewhere that they run: all by all would take an hour.
 OSCAR_WORLD = ("hpcc*", "oscar*", "scripted", "*powertcp", "poseidon", "dcqcn", "swift", "timely")
 PROXY_WORLD = ("dctcp-per-ack",)
+TCP_WORLD = ("newreno", "cubic", "vegas*")
 PROXY_GUESTS = ("uno-rps", "dctcp", "bbr", "smartt", "ndp")
 AWAY = ("bench/fat-tree", "topology/leaf-spine", "uno/incast-mixed", "reps/degraded")
 OSCAR_GUESTS = ("dctcp", "uno", "ndp")
@@ -87,6 +88,8 @@ def is_of_its_world(scenario, scheme):
         return scenario.startswith("oscar/") or scenario in AWAY
     if any(fnmatch.fnmatch(scheme, pattern) for pattern in PROXY_WORLD):
         return scenario.startswith("proxy/") or scenario in AWAY
+    if any(fnmatch.fnmatch(scheme, pattern) for pattern in TCP_WORLD):
+        return scenario in AWAY
     if scenario.startswith("proxy/"):
         return scheme in PROXY_GUESTS
     return not scenario.startswith("oscar/") or scheme in OSCAR_GUESTS

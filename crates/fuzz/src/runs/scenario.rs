@@ -41,6 +41,8 @@ struct Shape {
 /// A scenario in TOML.
 struct Writer {
     draw: Draw,
+    /// Draws of what came after the numbers of `fuzz/README.md` were found: the rest of a scenario stays as it is.
+    later: Draw,
     text: String,
 }
 
@@ -78,7 +80,8 @@ impl Writer {
 
 /// The scenario of a number.
 pub(super) fn text(number: u64) -> String {
-    let mut writer = Writer { draw: Draw(Random::new(number, Purpose::Test, 29)), text: String::new() };
+    let [draw, later] = [29, 30].map(|stream| Draw(Random::new(number, Purpose::Test, stream)));
+    let mut writer = Writer { draw, later, text: String::new() };
     let shape = topology(&mut writer);
     transport(&mut writer);
     let proxy = scheme(&mut writer, shape);
@@ -156,10 +159,14 @@ fn transport(writer: &mut Writer) {
     writer.sometimes(40, "jitter", &["0ns", "1packet", "5us"]);
 }
 
+/// Controls that are not among those of all: one needs a script, the others are [later](Writer::later).
+const APART: [&str; 4] = ["scripted", "newreno", "cubic", "vegas"];
+
 /// Gives the kind of the proxy, if there is one.
 fn scheme(writer: &mut Writer, shape: Shape) -> Option<&'static str> {
-    let with =
-        |names: &[&'static str]| names.iter().copied().filter(|name| *name != "scripted").collect::<Vec<_>>();
+    let with = |names: &[&'static str]| {
+        names.iter().copied().filter(|name| !APART.contains(name)).collect::<Vec<_>>()
+    };
     let (controls, balancers) = (with(congestion::NAMES), with(balance::NAMES));
     let proxy =
         (shape.has_two_sites && writer.draw.often(45)).then(|| writer.draw.pick(&["naive", "streamlined"]));
@@ -171,7 +178,17 @@ fn scheme(writer: &mut Writer, shape: Shape) -> Option<&'static str> {
         1 => writer.draw.pick(&controls).to_owned(),
         _ => format!("{}+{}", writer.draw.pick(&controls), writer.draw.pick(&balancers)),
     };
-    writer.word("name", &name);
+    let is_tcp = writer.later.often(12);
+    let tcp = writer.later.pick(&[
+        "newreno",
+        "cubic",
+        "cubic+rps",
+        "vegas",
+        "vegas-10",
+        "uno/cubic",
+        "dctcp/newreno",
+    ]);
+    writer.word("name", if is_tcp { tcp } else { &name });
     writer.sometimes(30, "profile", &["artifact"]);
     for class in ["intra", "inter"] {
         writer.table(&format!("[scheme.{class}]"));
