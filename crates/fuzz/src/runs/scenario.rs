@@ -80,7 +80,7 @@ impl Writer {
 
 /// The scenario of a number.
 pub(super) fn text(number: u64) -> String {
-    let [draw, later] = [29, 30].map(|stream| Draw(Random::new(number, Purpose::Test, stream)));
+    let [draw, later] = [29, 31].map(|stream| Draw(Random::new(number, Purpose::Test, stream)));
     let mut writer = Writer { draw, later, text: String::new() };
     let shape = topology(&mut writer);
     transport(&mut writer);
