@@ -218,12 +218,7 @@ impl World {
         let ports = self.port_outcomes(end);
         let totals = self.totals(&flows, &ports, end);
         assert!(totals.conserved(), "packets or bytes were lost in the books: {totals:?}");
-        // Losses of flows follow from what was sent and has arrived; these were counted where they were dropped.
-        debug_assert_eq!(
-            flows.iter().map(|flow| flow.dropped_packets).sum::<u64>(),
-            totals.dropped.packets - totals.control_dropped,
-            "each data packet that was dropped is one flow's: {totals:?}"
-        );
+        losses::check(&flows, &totals);
         let sent = self.hosts().any(|host| (host.nic.sent(0) + host.nic.sent(1)).packets > 0);
         assert_eq!(
             self.engine.common().iter().any(|common| !common.datagrams.is_empty()),

@@ -2,10 +2,8 @@
 
 use farspan_metrics::{FlowRow, PortRow, Probe, SeriesId};
 use farspan_scenario::Resolved;
-use farspan_transport::Class;
-use farspan_transport::congestion::CongestionConfig;
-use farspan_transport::congestion::timely::RttThreshold;
 use farspan_transport::proxy::ProxyKind;
+use farspan_transport::{Class, Path};
 use farspan_units::{Bytes, Duration, Time};
 use farspan_world::{Results, World};
 use serde_json::Value;
@@ -162,16 +160,18 @@ impl Published<'_> {
         }
     }
 
-    /// Whether TIMELY sends a flow, or what follows it, at its smallest rate for longer than the run may take. Where its upper threshold
-    /// is a time below the base RTT, its rate falls with every ACK.
+    /// Whether TIMELY sends a flow, or what follows it, at its smallest rate for longer than the run may take. Where its
+    /// thresholds are times below the base RTT, its rate falls with every ACK.
     fn creeps(&self, flow: &FlowRow) -> bool {
         let spec = &self.world.spec;
+        let slowest = spec.network.links.iter().map(|link| link.rate).min().expect("there are links");
         let falls = |class: Class| {
             let facts = if class == Class::Intra { self.world.intra } else { self.world.inter };
-            let CongestionConfig::Timely(config) = &spec.scheme(class).congestion else { return false };
-            matches!((config.t_high, facts), (RttThreshold::Rtt(most), Some(facts)) if most < facts.base_rtt)
+            let control = &spec.scheme(class).congestion;
+            // A time, not a queue beyond the base RTT: then some delay would be left.
+            let target = facts.and_then(|facts| control.target_delay(&Path::new(slowest, facts.base_rtt)));
+            control.name() == "timely" && target == Some(Duration::ZERO)
         };
-        let slowest = spec.network.links.iter().map(|link| link.rate).min().expect("there are links");
         let least = slowest.mul_f64(LEAST_OF_TIMELY);
         let size =
             self.flows.iter().filter(|other| other.src == flow.src).map(|other| other.size_bytes).sum();

@@ -159,6 +159,12 @@ fn transport(writer: &mut Writer) {
     writer.sometimes(40, "jitter", &["0ns", "1packet", "5us"]);
 }
 
+/// Schemes of the controls that came later, some times.
+fn later_scheme(draw: &mut Draw) -> Option<&'static str> {
+    let tcp = ["newreno", "cubic", "cubic+rps", "vegas", "vegas-10", "uno/cubic", "dctcp/newreno"];
+    draw.often(12).then(|| draw.pick(&tcp))
+}
+
 /// Controls that are not among those of all: one needs a script, the others are [later](Writer::later).
 const APART: [&str; 4] = ["scripted", "newreno", "cubic", "vegas"];
 
@@ -178,17 +184,8 @@ fn scheme(writer: &mut Writer, shape: Shape) -> Option<&'static str> {
         1 => writer.draw.pick(&controls).to_owned(),
         _ => format!("{}+{}", writer.draw.pick(&controls), writer.draw.pick(&balancers)),
     };
-    let is_tcp = writer.later.often(12);
-    let tcp = writer.later.pick(&[
-        "newreno",
-        "cubic",
-        "cubic+rps",
-        "vegas",
-        "vegas-10",
-        "uno/cubic",
-        "dctcp/newreno",
-    ]);
-    writer.word("name", if is_tcp { tcp } else { &name });
+    let later = later_scheme(&mut writer.later);
+    writer.word("name", later.unwrap_or(&name));
     writer.sometimes(30, "profile", &["artifact"]);
     for class in ["intra", "inter"] {
         writer.table(&format!("[scheme.{class}]"));

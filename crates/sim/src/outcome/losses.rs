@@ -1,6 +1,7 @@
 //! Losses. Of each flow: what was sent, less what has arrived and what is still under way. Of the network: by kinds of packets, as they
 //! were counted where they were dropped. The two are held against each other at the end of a run.
 
+use super::Totals;
 use crate::record;
 use farspan_fabric::{Dropped, Packet};
 use farspan_transport::FlowOutcome;
@@ -42,4 +43,13 @@ pub(crate) fn by_kind<'a>(slabs: impl Iterator<Item = &'a Dropped>) -> [u64; 2] 
         }
     }
     sums
+}
+
+/// Losses of flows follow from what was sent and has arrived; those of the network were counted where packets were dropped.
+pub(crate) fn check(flows: &[FlowOutcome], totals: &Totals) {
+    debug_assert_eq!(
+        flows.iter().map(|flow| flow.dropped_packets).sum::<u64>(),
+        totals.dropped.packets - totals.control_dropped,
+        "each data packet that was dropped is one flow's: {totals:?}"
+    );
 }

@@ -204,7 +204,7 @@ fn can_mark(longest_queue: Bytes, marker: Marker) -> bool {
     }
 }
 
-/// What a port's queue can grow to: its buffer, or what the other links of its switch may hold of a shared one.
+/// The longest queue of a port: its buffer, or what the other links of its switch may hold of a shared one.
 fn longest_queue(spec: &Spec, port: PortId) -> Bytes {
     let links = &spec.network.links;
     let link = &links[port.index()];

@@ -61,7 +61,7 @@ pub struct Ack<'a> {
     /// For how many packets' ACKs it stands: 1, but of a receiver that [holds](crate::ack::AckPolicy::holds) ACKs as many
     /// as this one acknowledges for the first time, at least 1.
     pub acked_packets: u32,
-    /// Whether the acknowledged packet arrived with a congestion mark. So did all that it [tells](Self::told_bytes) of,
+    /// Whether the acknowledged packet arrived with a congestion mark. So did all whose mark it [echoes](Self::echoed_bytes),
     /// unless an earlier ACK was lost or overtaken.
     pub ecn_ce: bool,
     /// Round trip of the acknowledged transmission, from its start on the NIC.
@@ -97,7 +97,7 @@ impl<'a> Ack<'a> {
     /// much, and what only a [map](Self::mapped) names has no part in a share of marks.
     #[must_use]
     #[inline]
-    pub fn told_bytes(&self) -> Bytes {
+    pub fn echoed_bytes(&self) -> Bytes {
         self.bytes_acked - self.mapped
     }
 

@@ -146,7 +146,7 @@ impl Congestion for DctcpPerAck {
     fn on_ack(&mut self, ack: &Ack) -> Decision {
         if ack.ecn_ce {
             // htsim's DCTCP: cwnd = cwnd - acked / 3.
-            self.cut(self.params.decrease * to_f64(ack.told_bytes()));
+            self.cut(self.params.decrease * to_f64(ack.echoed_bytes()));
         } else {
             // htsim's DCTCP: cwnd = cwnd + MSS x acked / cwnd.
             self.cwnd += self.params.increase * to_f64(ack.bytes_acked) / self.cwnd;

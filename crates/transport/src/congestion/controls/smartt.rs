@@ -241,7 +241,7 @@ impl Smartt {
 
     /// The four cases: marked or not, below the target or not.
     fn react(&mut self, ack: &Ack) {
-        let acked = to_f64(if ack.ecn_ce { ack.told_bytes() } else { ack.bytes_acked });
+        let acked = to_f64(if ack.ecn_ce { ack.echoed_bytes() } else { ack.bytes_acked });
         let below = ack.rtt < self.params.target;
         let (rtt, target) = (ack.rtt.as_ps() as f64, self.params.target.as_ps() as f64);
         let step = match (ack.ecn_ce, below) {

@@ -27,7 +27,7 @@ impl Lowered {
         *self = Self { most, until: Time::MAX };
     }
 
-    /// What was recorded when the acknowledged packet left, at most the bound if that was before it.
+    /// The record of when the acknowledged packet left, at most the bound if that was before it.
     #[inline]
     pub(crate) fn cap(&mut self, ack: &Ack<'_>, recorded: f64) -> f64 {
         if self.until == Time::MAX {

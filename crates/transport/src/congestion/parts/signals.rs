@@ -98,7 +98,7 @@ impl Marks {
     /// Counts an ACK: the bytes of which it tells whether they came marked.
     #[inline]
     pub(crate) fn count(&mut self, ack: &Ack) {
-        let told = ack.told_bytes();
+        let told = ack.echoed_bytes();
         self.acked += told;
         if ack.ecn_ce {
             self.marked += told;

@@ -116,7 +116,7 @@ fn an_ack_does_not_tell_whether_what_only_its_map_names_came_marked() {
         bench.ack_marked(later, (5, later), (0, 0b1_1011), marked);
         let ack = bench.last_ack();
         assert_eq!((ack.bytes_acked, ack.mapped, ack.ecn_ce), (mss(3), mss(2), marked));
-        assert_eq!(ack.told_bytes(), mss(1));
+        assert_eq!(ack.echoed_bytes(), mss(1));
         // Where ACKs are held, one without a mark stands for all that it names; one with a mark for its packet.
         let mut bench = holding(Setup { cwnd: mss(5), ..Setup::default() });
         bench.send(us(0));

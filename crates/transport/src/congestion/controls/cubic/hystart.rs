@@ -36,9 +36,9 @@ const LEAST_WINDOW: f64 = 16.0;
 /// Linux, hystart_ack_delta: ACKs further apart are no train.
 const TRAIN_GAP: Duration = Duration::from_ms(2);
 
-/// What slow start does after an ACK.
+/// The course of slow start after an ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Verdict {
+pub(super) enum SlowStartStep {
     /// It goes on.
     Grow,
     /// It goes on a quarter as fast.
@@ -89,9 +89,9 @@ impl SlowStart {
     }
 
     /// Takes an ACK in, with a window of so many packets.
-    pub(super) fn on_ack(&mut self, rule: HyStart, ack: &Ack, packets: f64, is_paced: bool) -> Verdict {
+    pub(super) fn on_ack(&mut self, rule: HyStart, ack: &Ack, packets: f64, is_paced: bool) -> SlowStartStep {
         match rule {
-            HyStart::Off => Verdict::Grow,
+            HyStart::Off => SlowStartStep::Grow,
             HyStart::Linux => self.linux(ack, packets, is_paced),
             HyStart::PlusPlus => self.plus_plus(ack),
         }
@@ -103,55 +103,55 @@ impl SlowStart {
     }
 
     /// `hystart_update` of Linux. The train lasts half the smallest round trip, or all of it where packets are paced.
-    fn linux(&mut self, ack: &Ack, packets: f64, is_paced: bool) -> Verdict {
+    fn linux(&mut self, ack: &Ack, packets: f64, is_paced: bool) -> SlowStartStep {
         if self.round.ended_by(ack) {
             self.begin_round();
             self.train_at = ack.now;
         }
         self.base = self.base.min(ack.rtt);
         if packets < LEAST_WINDOW {
-            return Verdict::Grow;
+            return SlowStartStep::Grow;
         }
         if ack.now.since(self.train_at) <= TRAIN_GAP {
             self.train_at = ack.now;
             let most = if is_paced { self.base } else { self.base / 2 };
             if ack.now.since(self.round.began()) > most {
-                return Verdict::End;
+                return SlowStartStep::End;
             }
         }
         self.least = self.least.min(ack.rtt);
         self.samples += 1;
         let is_long = self.samples > SAMPLES && self.least > self.base + growth(self.base);
-        if is_long { Verdict::End } else { Verdict::Grow }
+        if is_long { SlowStartStep::End } else { SlowStartStep::Grow }
     }
 
     /// RFC 9406 section 4.2.
-    fn plus_plus(&mut self, ack: &Ack) -> Verdict {
+    fn plus_plus(&mut self, ack: &Ack) -> SlowStartStep {
         let is_slow = !self.baseline.is_zero();
         if self.round.ended_by(ack) {
             self.begin_round();
             if is_slow {
                 self.slow_rounds += 1;
                 if self.slow_rounds >= SLOW_ROUNDS {
-                    return Verdict::End;
+                    return SlowStartStep::End;
                 }
             }
         }
         self.least = self.least.min(ack.rtt);
         self.samples += 1;
         if self.samples < SAMPLES || self.last_least == Duration::MAX {
-            return if is_slow { Verdict::GrowSlowly } else { Verdict::Grow };
+            return if is_slow { SlowStartStep::GrowSlowly } else { SlowStartStep::Grow };
         }
         if is_slow {
             if self.least >= self.baseline {
-                return Verdict::GrowSlowly;
+                return SlowStartStep::GrowSlowly;
             }
             (self.baseline, self.slow_rounds) = (Duration::ZERO, 0);
         } else if self.least >= self.last_least + growth(self.last_least) {
             // The round in which it becomes slower is the first of the five, however much of it is over.
             (self.baseline, self.slow_rounds) = (self.least, 0);
-            return Verdict::GrowSlowly;
+            return SlowStartStep::GrowSlowly;
         }
-        Verdict::Grow
+        SlowStartStep::Grow
     }
 }

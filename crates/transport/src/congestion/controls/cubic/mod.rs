@@ -10,7 +10,7 @@ mod tests;
 
 pub use self::hystart::HyStart;
 
-use self::hystart::{SLOWER, SlowStart, Verdict};
+use self::hystart::{SLOWER, SlowStart, SlowStartStep};
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing, SRTT_GAIN};
 use crate::congestion::parts::signals::DataWindow;
@@ -124,7 +124,7 @@ const LEAST: f64 = 2.0;
 
 /// One stage of congestion avoidance, in packets and seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Epoch {
+struct Stage {
     /// K: when the plateau is reached.
     k: f64,
     /// The plateau.
@@ -150,7 +150,7 @@ pub struct Cubic {
     /// cwnd_prior: the window before it was last cut, in packets.
     before: f64,
     /// The stage, from its first ACK on.
-    epoch: Option<Epoch>,
+    stage: Option<Stage>,
     /// When the last ACK came.
     acked_at: Time,
     /// The smoothed round trip, in seconds; zero before the first.
@@ -170,7 +170,7 @@ impl Cubic {
             slow_start: SlowStart::new(),
             w_max: 0.0,
             before: 0.0,
-            epoch: None,
+            stage: None,
             acked_at: Time::ZERO,
             srtt: 0.0,
             reduced: DataWindow::default(),
@@ -188,10 +188,10 @@ impl Cubic {
         let CubicParams { config, bounds, .. } = &*self.params;
         let is_paced = config.pacing != Pacing::Off;
         match self.slow_start.on_ack(config.hystart, ack, self.packets(), is_paced) {
-            Verdict::End => self.window.end_slow_start(),
+            SlowStartStep::End => self.window.end_slow_start(),
             _ if !self.window.may_grow(ack) => {}
-            Verdict::Grow => self.window.grow_always(bounds, ack, bounds.mss),
-            Verdict::GrowSlowly => {
+            SlowStartStep::Grow => self.window.grow_always(bounds, ack, bounds.mss),
+            SlowStartStep::GrowSlowly => {
                 let cwnd = self.window.get() + SLOWER * to_f64(ack.bytes_acked);
                 self.window.resize(bounds, cwnd);
             }
@@ -202,38 +202,38 @@ impl Cubic {
     fn avoid(&mut self, ack: &Ack, since_last: Duration) {
         let CubicParams { config, alpha, bounds, .. } = &*self.params;
         let cwnd = self.window.get() / bounds.mss;
-        let going_on = self.epoch.filter(|epoch| epoch.cwnd == self.window.get());
-        let mut epoch = going_on.unwrap_or_else(|| {
+        let going_on = self.stage.filter(|stage| stage.cwnd == self.window.get());
+        let mut stage = going_on.unwrap_or_else(|| {
             let (k, plateau) = if cwnd < self.w_max {
                 // Equation 2.
                 (libm::cbrt((self.w_max - cwnd) / config.c), self.w_max)
             } else {
                 (0.0, cwnd)
             };
-            Epoch { k, plateau, friendly: cwnd, elapsed: 0.0, cwnd: 0.0 }
+            Stage { k, plateau, friendly: cwnd, elapsed: 0.0, cwnd: 0.0 }
         });
         if going_on.is_some() {
-            epoch.elapsed += since_last.as_secs_f64();
+            stage.elapsed += since_last.as_secs_f64();
         }
         // Equation 1.
         let window = |t: f64| {
-            let from_plateau = t - epoch.k;
-            config.c * from_plateau * from_plateau * from_plateau + epoch.plateau
+            let from_plateau = t - stage.k;
+            config.c * from_plateau * from_plateau * from_plateau + stage.plateau
         };
         let acked = to_f64(ack.bytes_acked) / bounds.mss;
-        let target = window(epoch.elapsed + self.srtt).clamp(cwnd, 1.5 * cwnd);
+        let target = window(stage.elapsed + self.srtt).clamp(cwnd, 1.5 * cwnd);
         let mut next = cwnd + (target - cwnd) / cwnd * acked;
         if config.friendly {
             // Equation 4; once it is where the window was before the cut, it grows as Reno.
-            let step = if epoch.friendly >= self.before { 1.0 } else { *alpha };
-            epoch.friendly += step * acked / cwnd;
-            if window(epoch.elapsed) < epoch.friendly {
-                next = next.max(epoch.friendly);
+            let step = if stage.friendly >= self.before { 1.0 } else { *alpha };
+            stage.friendly += step * acked / cwnd;
+            if window(stage.elapsed) < stage.friendly {
+                next = next.max(stage.friendly);
             }
         }
         self.window.resize(bounds, next * bounds.mss);
-        epoch.cwnd = self.window.get();
-        self.epoch = Some(epoch);
+        stage.cwnd = self.window.get();
+        self.stage = Some(stage);
     }
 
     /// Section 4.6, and fast convergence, section 4.7.
@@ -245,7 +245,7 @@ impl Cubic {
         self.before = cwnd;
         let left = (cwnd * config.beta).max(LEAST).min(cwnd);
         self.window.cut(bounds, 1.0 - left / cwnd);
-        self.epoch = None;
+        self.stage = None;
     }
 
     fn lost(&mut self, now: Time, sent_at: Time) {
@@ -259,7 +259,7 @@ impl Cubic {
         let CubicParams { config, bounds, .. } = &*self.params;
         let cwnd = self.window.get() / bounds.mss;
         if self.window.collapse(bounds, now, sent_at, config.beta) {
-            (self.w_max, self.before, self.epoch) = (0.0, cwnd, None);
+            (self.w_max, self.before, self.stage) = (0.0, cwnd, None);
             self.slow_start.restart(now);
             self.reduced.begin(now);
         }

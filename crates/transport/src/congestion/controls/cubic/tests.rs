@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::congestion::Loss;
-use crate::congestion::testing::{MSS, near, path, refused, start_with, timeout};
+use crate::congestion::testing::{near, path, refused, start_with, timeout};
 use farspan_units::Bytes;
 
 /// A path of a round trip of 10 ms.
@@ -147,9 +147,9 @@ fn after_a_time_out_the_plateau_is_where_avoidance_begins() {
     }
     near(trip.packets(), 70.0, 1e-9);
     trip.ack();
-    let epoch = trip.control.epoch.unwrap();
-    near(epoch.k, 0.0, 0.0);
-    near(epoch.plateau, 70.0, 1e-9);
+    let stage = trip.control.stage.unwrap();
+    near(stage.k, 0.0, 0.0);
+    near(stage.plateau, 70.0, 1e-9);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn the_clock_of_the_cube_stands_while_the_window_is_not_used() {
     trip.lose();
     trip.ack();
     trip.ack();
-    let elapsed = |trip: &Trip| trip.control.epoch.unwrap().elapsed;
+    let elapsed = |trip: &Trip| trip.control.stage.unwrap().elapsed;
     let before = elapsed(&trip);
     trip.now += Duration::from_ms(500);
     let idle = Ack { in_flight: Bytes::ZERO, ..idle_ack(&trip) };
