@@ -3,7 +3,6 @@
 use farspan_metrics::{FlowRow, PortRow, Probe, SeriesId};
 use farspan_scenario::Resolved;
 use farspan_transport::proxy::ProxyKind;
-use farspan_transport::{Class, Path};
 use farspan_units::{Bytes, Duration, Time};
 use farspan_world::{Results, World};
 use serde_json::Value;
@@ -11,8 +10,6 @@ use std::collections::BTreeMap;
 
 /// A run that may take so long is long enough for all flows.
 const LONG: Duration = Duration::from_ms(1_000);
-/// The smallest rate of TIMELY, as a part of the line rate.
-const LEAST_OF_TIMELY: f64 = 0.001;
 
 /// The names of all identities, and what each says.
 pub const IDENTITIES: [(&str, &str); 14] = [
@@ -150,7 +147,7 @@ impl Published<'_> {
         if stop < LONG || is_deadlocked {
             return;
         }
-        let unfinished = self.flows.iter().filter(|flow| flow.fct_ns.is_none() && !self.creeps(flow)).count();
+        let unfinished = self.flows.iter().filter(|flow| flow.fct_ns.is_none()).count();
         if unfinished > 0 {
             let stopped = if stop <= self.end() { ", which is when it was stopped" } else { "" };
             all.push(Breach::new(
@@ -158,25 +155,6 @@ impl Published<'_> {
                 format!("{unfinished} flows had not ended after {}{stopped}", self.end()),
             ));
         }
-    }
-
-    /// Whether TIMELY sends a flow, or what follows it, at its smallest rate for longer than the run may take. Where its
-    /// thresholds are times below the base RTT, its rate falls with every ACK.
-    fn creeps(&self, flow: &FlowRow) -> bool {
-        let spec = &self.world.spec;
-        let slowest = spec.network.links.iter().map(|link| link.rate).min().expect("there are links");
-        let falls = |class: Class| {
-            let facts = if class == Class::Intra { self.world.intra } else { self.world.inter };
-            let control = &spec.scheme(class).congestion;
-            // A time, not a queue beyond the base RTT: then some delay would be left.
-            let target = facts.and_then(|facts| control.target_delay(&Path::new(slowest, facts.base_rtt)));
-            control.name() == "timely" && target == Some(Duration::ZERO)
-        };
-        let least = slowest.mul_f64(LEAST_OF_TIMELY);
-        let size =
-            self.flows.iter().filter(|other| other.src == flow.src).map(|other| other.size_bytes).sum();
-        (falls(Class::Intra) || falls(Class::Inter))
-            && least.transmission(Bytes::new(size)) > self.resolved.scenario().stop.time / 2
     }
 
     fn times(&self, all: &mut Vec<Breach>) {

@@ -8,6 +8,7 @@ fn what_documents_promise_holds_in_random_scenarios() {
     let ran = tried.iter().filter(|(_, tried)| matches!(tried, Trial::Ran(_))).count();
     assert!(ran >= 8, "{ran} of {} ran", tried.len());
     for (number, tried) in tried {
-        assert!(!matches!(&tried, Trial::Ran(breaches) if !breaches.is_empty()), "{number}: {tried:?}");
+        let (Trial::Ran(breaches) | Trial::Halved(breaches)) = &tried else { continue };
+        assert!(breaches.is_empty(), "{number}: {breaches:?}");
     }
 }

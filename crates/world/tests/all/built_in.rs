@@ -457,6 +457,13 @@ fn ports_that_trim_serve_headers_as_the_scheme_was_published() {
     for mixed in ["dctcp/ndp", "ndp/dctcp"] {
         assert_eq!(service(mixed, &[]), "10:1", "{mixed}");
     }
+    let red = |scheme: &str| {
+        let request = Request { scheme: Some(scheme.to_owned()), ..with("uno/incast-mixed", &[]) };
+        let text = request.resolve().unwrap().to_toml();
+        let start = text.find("[scheme.ports.red]").expect("the ports mark by RED");
+        text[start..].lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(red("mprdma/dcqcn"), red("dcqcn"), "the control's, not what all share");
 }
 
 #[test]

@@ -123,17 +123,18 @@ impl PoolConfig {
         (self.alpha * f64::from(1 << ALPHA_BITS)) as u64
     }
 
-    /// An upper bound of what packets from so many of a switch's links hold together: without pauses each account stops at
-    /// its threshold, which falls as all of them fill, so n of them take n alpha / (1 + n alpha) of the shared part.
+    /// An upper bound of what packets from so many of a switch's links hold together. Without pauses each account takes at
+    /// most alpha / (1 + alpha) of what is free when it begins, which leaves (1 + alpha)^-n of the shared part after n that
+    /// fill one after another; as many that fill at once take less. The last packet of each, of `mtu` at most, may lie above.
     #[must_use]
-    pub fn most_held(&self, links: usize) -> Bytes {
+    pub fn most_held(&self, links: usize, mtu: Bytes) -> Bytes {
         if self.pause.is_some() {
             return self.size;
         }
         let reserves = self.reserve * links as u64;
-        let taken = links as f64 * self.alpha;
         let shared = self.size.saturating_sub(reserves).as_f64();
-        reserves + Bytes::new((shared * taken / (1.0 + taken)) as u64)
+        let free = (0..links).fold(shared, |free, _| free / (1.0 + self.alpha));
+        (reserves + Bytes::new((shared - free) as u64) + mtu * links as u64).min(self.size)
     }
 
     /// Headroom of a link; zero: it is lossy.

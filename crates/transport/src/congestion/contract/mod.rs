@@ -109,8 +109,8 @@ pub trait Congestion {
     }
 
     /// The window is at most this from here on, or its [floor](Self::floor) if that is more; what the control does next starts from
-    /// there, and no window that it saved before brings back more. The window of a control that only has a rate is what the rate sends in a base round trip. [`Needs::nacks`] says which
-    /// controls have neither.
+    /// there, and no window that it saved before brings back more. The window of a control that only has a rate is what the rate
+    /// sends in a base round trip. [`Needs::nacks`] says which controls have neither.
     fn lower(&mut self, _most: Bytes) -> Decision {
         self.decision()
     }

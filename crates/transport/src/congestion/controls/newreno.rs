@@ -6,7 +6,7 @@
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
 use crate::congestion::parts::signals::DataWindow;
-use crate::congestion::parts::window::{Bounds, LARGEST_CUT, Window, tcp_losses};
+use crate::congestion::parts::window::{Bounds, Window, tcp_losses};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
@@ -85,6 +85,11 @@ impl NewrenoParams {
     }
 }
 
+/// The share of the window that a loss or a mark leaves.
+const HALF: f64 = 0.5;
+/// The smallest window after a loss, in packets (RFC 5681 equation 4); a mark leaves one (RFC 3168 section 6.1.2).
+const LEAST: f64 = 2.0;
+
 /// NewReno's state for one flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Newreno {
@@ -110,17 +115,19 @@ impl Newreno {
         }
     }
 
-    /// RFC 5681 section 3.2, step 2; not in a window that a mark has reduced (RFC 3168 section 6.1.2).
+    /// RFC 5681 section 3.1, equation 4, once for all packets in flight together (RFC 6582); not in a window that a mark has
+    /// reduced (RFC 3168 section 6.1.2).
     fn lost(&mut self, now: Time, sent_at: Time) {
-        if self.reduced.ended_at(now, sent_at) {
-            self.window.on_loss(&self.params.bounds, now, sent_at);
+        if self.reduced.ended_at(now, sent_at) && self.window.begins_episode(now, sent_at) {
+            self.window.keep(&self.params.bounds, HALF, LEAST);
         }
     }
 
-    /// RFC 5681 section 3.1, equation 4.
+    /// RFC 5681 section 3.1: one packet, and slow start.
     fn timed_out(&mut self, now: Time, sent_at: Time) {
-        self.window.on_timeout(&self.params.bounds, now, sent_at);
-        self.reduced.begin(now);
+        if self.window.collapse(&self.params.bounds, now, sent_at, HALF) {
+            self.reduced.begin(now);
+        }
     }
 }
 
@@ -143,7 +150,7 @@ impl Congestion for Newreno {
             // RFC 5681 section 3.1, equations 2 and 3.
             self.window.grow(&self.params.bounds, ack, self.params.bounds.mss);
         } else if self.reduced.ended_by(ack) {
-            self.window.cut(&self.params.bounds, LARGEST_CUT);
+            self.window.keep(&self.params.bounds, HALF, 1.0);
         }
         self.decision()
     }
@@ -230,6 +237,32 @@ mod tests {
         control.on_timeout(&timeout(acks.now, acks.now, Bytes::ZERO));
         near(control.window.get(), MSS, 0.0);
         assert_eq!(control.state(), Some("slow_start"));
+    }
+
+    #[test]
+    fn a_loss_leaves_two_packets_and_a_mark_one() {
+        let (mut control, mut acks) = steady(3, true);
+        let ack = acks.next(false);
+        control.on_loss(&loss(ack.now, ack.sent_at));
+        near(control.window.get(), 2.0 * MSS, 0.0);
+        control.on_ack(&acks.next_round(true));
+        near(control.window.get(), MSS, 0.0);
+    }
+
+    #[test]
+    fn a_loss_after_the_time_outs_of_one_flight_halves() {
+        let (mut control, mut acks) = steady(20, false);
+        let at = |us: u64| Time::ZERO + Duration::from_us(us);
+        control.on_timeout(&timeout(at(100), at(0), Bytes::ZERO));
+        acks.now = at(200);
+        for _ in 0..15 {
+            control.on_ack(&acks.next_round(false));
+        }
+        let before = control.window.get();
+        control.on_timeout(&timeout(at(900), at(50), Bytes::ZERO));
+        near(control.window.get(), before, 0.0);
+        control.on_loss(&loss(at(950), at(800)));
+        near(control.window.get(), before / 2.0, 1e-6);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use alloc::sync::Arc;
 use farspan_units::{Bytes, Duration, HopTelemetry, Rate, TelemetryKind, Time};
 
 /// `min_rate`, as a part of the line rate, which is `max_rate` (published code of OSCAR).
-/// A NACK that lowers it (`lower`) stops at a packet, which may be less: the next update ends here again.
+/// A NACK can lower it further, down to a packet, until the next update.
 const LEAST: f64 = 0.001;
 /// The largest delay in a header, in microseconds: 2 bytes of them.
 const MOST_US: f64 = 65_535.0;

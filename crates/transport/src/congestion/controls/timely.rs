@@ -14,7 +14,7 @@ use alloc::sync::Arc;
 use farspan_units::{Bytes, Duration, Rate, TelemetryKind};
 
 /// The smallest rate, as a part of the line rate (published code of OSCAR).
-/// A NACK that lowers it (`lower`) stops at a packet, which may be less: the next update ends here again.
+/// A NACK can lower it further, down to a packet, until the next update.
 const LEAST: f64 = 0.001;
 
 /// A threshold of the round trip.

@@ -121,8 +121,10 @@ impl VegasParams {
 /// Fewer samples in a round trip than this say nothing: one of them may be of a delayed ACK (Linux).
 const FEWEST_SAMPLES: u32 = 3;
 
-/// The smallest window, in packets, after a step down (Linux).
+/// The smallest window, in packets, after a step down (Linux) or a loss (RFC 5681 equation 4).
 const LEAST: f64 = 2.0;
+/// The share of the window that a loss leaves (RFC 5681).
+const HALF: f64 = 0.5;
 
 /// Vegas' state for one flow.
 #[derive(Clone, PartialEq, Debug)]
@@ -159,7 +161,7 @@ impl Vegas {
 
     /// One step at the end of a round trip: diff = cwnd x (rtt - base) / base is what of the window waits in queues (section
     /// 3.2 of the paper, in packets of the flow as Linux counts).
-    fn step(&mut self) {
+    fn step(&mut self, ack: &Ack) {
         let VegasParams { alpha, beta, gamma, bounds, .. } = *self.params;
         let (cwnd, rtt, base) =
             (self.window.get(), self.least_rtt.as_secs_f64(), self.base_rtt.as_secs_f64());
@@ -170,29 +172,33 @@ impl Vegas {
                 // Down to what the path holds without a queue, and a packet.
                 self.window.resize(&bounds, cwnd.min(cwnd * base / rtt + bounds.mss).max(least));
                 self.window.end_slow_start();
+            } else {
+                self.window.grow(&bounds, ack, bounds.mss);
             }
         } else if diff > beta {
             self.window.resize(&bounds, (cwnd - bounds.mss).max(least));
-        } else if diff < alpha {
+        } else if diff < alpha && self.window.may_grow(ack) {
             self.window.resize(&bounds, cwnd + bounds.mss);
         }
     }
 
-    /// Samples from before a loss say nothing of the window after it.
+    /// Round trips of packets from before a loss say nothing of the window after it.
     fn begin_round(&mut self, now: Time) {
         self.round.begin(now);
         (self.least_rtt, self.samples) = (Duration::MAX, 0);
     }
 
     fn lost(&mut self, now: Time, sent_at: Time) {
-        if self.window.on_loss(&self.params.bounds, now, sent_at) {
+        if self.window.begins_episode(now, sent_at) {
+            self.window.keep(&self.params.bounds, HALF, LEAST);
             self.begin_round(now);
         }
     }
 
     fn timed_out(&mut self, now: Time, sent_at: Time) {
-        self.window.on_timeout(&self.params.bounds, now, sent_at);
-        self.begin_round(now);
+        if self.window.collapse(&self.params.bounds, now, sent_at, HALF) {
+            self.begin_round(now);
+        }
     }
 }
 
@@ -214,19 +220,19 @@ impl Congestion for Vegas {
         if self.params.given_rtt.is_none() {
             self.base_rtt = self.base_rtt.min(ack.rtt);
         }
-        self.least_rtt = self.least_rtt.min(ack.rtt);
-        self.samples += 1;
-        let may_grow = self.window.may_grow(ack);
+        if self.window.is_recovered(ack) {
+            self.least_rtt = self.least_rtt.min(ack.rtt);
+            self.samples += 1;
+        }
         if self.round.ended_by(ack) {
-            let has_enough = self.samples >= FEWEST_SAMPLES;
-            if has_enough && may_grow {
-                self.step();
-            } else if may_grow {
-                self.window.grow_always(&self.params.bounds, ack, self.params.bounds.mss);
+            if self.samples >= FEWEST_SAMPLES {
+                self.step(ack);
+            } else {
+                self.window.grow(&self.params.bounds, ack, self.params.bounds.mss);
             }
             (self.least_rtt, self.samples) = (Duration::MAX, 0);
-        } else if self.window.is_slow_start() && may_grow {
-            self.window.grow_always(&self.params.bounds, ack, self.params.bounds.mss);
+        } else if self.window.is_slow_start() {
+            self.window.grow(&self.params.bounds, ack, self.params.bounds.mss);
         }
         self.decision()
     }
@@ -237,7 +243,8 @@ impl Congestion for Vegas {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::testing::{AckStream, MSS, near, refused, start, start_with, timeout};
+    use crate::congestion::Loss;
+    use crate::congestion::testing::{AckStream, MSS, near, path, refused, start, start_with, timeout};
     use farspan_units::Bytes;
 
     fn vegas(config: &VegasConfig, start: &Start<'_>) -> Vegas {
@@ -322,8 +329,46 @@ mod tests {
         let mut control = steady(&VegasConfig::default()).0;
         control.window.resize(&control.params.bounds.clone(), 2.5 * MSS);
         (control.least_rtt, control.base_rtt) = (Duration::from_ms(9), Duration::from_ms(1));
-        control.step();
+        control.step(&acks.clone().next(false));
         near(control.window.get(), 2.0 * MSS, 0.0);
+    }
+
+    #[test]
+    fn round_trips_of_the_queue_that_a_loss_has_ended_do_not_lower_the_window_again() {
+        let (mut control, mut acks) = steady(&VegasConfig::default());
+        acks.delay = start().path.base_rtt;
+        let lost = acks.next(false);
+        let loss = Loss { now: lost.now, bytes: path().mss, sent_at: lost.sent_at, in_flight: Bytes::ZERO };
+        control.on_loss(&loss);
+        near(control.window.get(), 10.0 * MSS, 0.0);
+        // Packets from before the loss waited for half of their round trip.
+        for _ in 0..8 {
+            control.on_ack(&acks.next(false));
+        }
+        acks.delay = Duration::ZERO;
+        let mut first = acks.next_round(false);
+        first.sent_at = first.now;
+        control.on_ack(&first);
+        assert!(control.window.get() >= 10.0 * MSS, "{}", control.window.get() / MSS);
+        control.on_loss(&Loss { sent_at: first.now, now: first.now, ..loss });
+        control.on_loss(&Loss { now: first.now, ..loss });
+        near(control.window.get(), 5.0 * MSS, MSS);
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_does_not_grow_and_shrinks() {
+        for (queued, expected) in [(0.0, 20.0), (10.0, 19.0)] {
+            let (mut control, mut acks) = steady(&VegasConfig::default());
+            acks.delay = start().path.base_rtt.mul_f64(queued / 20.0);
+            control.round.begin(Time::MAX);
+            let idle = |acks: &mut AckStream| Ack { in_flight: Bytes::ZERO, ..acks.next(false) };
+            for _ in 0..5 {
+                control.on_ack(&idle(&mut acks));
+            }
+            control.round.begin(Time::ZERO);
+            control.on_ack(&idle(&mut acks));
+            near(control.window.get(), expected * MSS, 1e-6);
+        }
     }
 
     #[test]

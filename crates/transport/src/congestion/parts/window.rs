@@ -133,7 +133,13 @@ impl Window {
     #[inline(always)]
     pub(crate) fn may_grow(&self, ack: &Ack) -> bool {
         let used = to_f64(ack.in_flight + ack.bytes_acked);
-        ack.sent_at >= self.lost_at && 2.0 * used >= self.cwnd
+        self.is_recovered(ack) && 2.0 * used >= self.cwnd
+    }
+
+    /// Whether an ACK is of a packet sent after the last loss.
+    #[inline(always)]
+    pub(crate) fn is_recovered(&self, ack: &Ack) -> bool {
+        ack.sent_at >= self.lost_at
     }
 
     /// Grows for an ACK: by the bytes acked in slow start, by `step` bytes a round trip after it.
@@ -154,6 +160,12 @@ impl Window {
     #[inline(never)]
     pub(crate) fn cut(&mut self, bounds: &Bounds, part: f64) {
         self.cwnd = (self.cwnd * (1.0 - part)).max(bounds.mss);
+        self.ssthresh = self.cwnd;
+    }
+
+    /// Leaves this share of the window, and so many packets at least, and ends slow start (RFC 5681 section 3.1, equation 4).
+    pub(crate) fn keep(&mut self, bounds: &Bounds, share: f64, least: f64) {
+        self.cwnd = (self.cwnd * share).max(least * bounds.mss).min(self.cwnd);
         self.ssthresh = self.cwnd;
     }
 

@@ -187,3 +187,40 @@ proptest! {
         prop_assert_eq!((pool.held(), pool.used, paused), (Bytes::ZERO, 0, [false; 4]), "every pause ends");
     }
 }
+
+#[test]
+fn accounts_that_fill_one_after_another_take_the_most_that_they_can() {
+    for alpha in [0.125, 1.0, 8.0] {
+        let config = config(400_000, alpha, 2000, None);
+        let mut pool = Pool::new(&config, &[ingress(Tier::Fabric); 4]).unwrap();
+        for account in 0..4 {
+            fill(&mut pool, account);
+        }
+        let most = config.most_held(4, MTU);
+        assert!(pool.held() <= most && pool.held() + MTU * 8 >= most, "{alpha}: {} of {most}", pool.held());
+    }
+    assert_eq!(config(400_000, 1.0, 0, Some(pause(3000))).most_held(1, MTU), Bytes::new(400_000));
+}
+
+proptest! {
+    #[test]
+    fn accounts_hold_no_more_than_the_most(
+        alpha in 0.01..8.0_f64,
+        moves in proptest::collection::vec((0..3_usize, any::<bool>(), 1..40_usize), 1..60),
+    ) {
+        let config = config(100_000, alpha, 1500, None);
+        let mut pool = Pool::new(&config, &[ingress(Tier::Fabric); 3]).unwrap();
+        let mut held = [0; 3];
+        for (account, takes, count) in moves {
+            for _ in 0..count {
+                if takes {
+                    held[account] += usize::from(pool.admit(account, MTU) != Verdict::Refused);
+                } else if held[account] > 0 {
+                    held[account] -= 1;
+                    pool.release(account, MTU);
+                }
+            }
+            prop_assert!(pool.held() <= config.most_held(3, MTU));
+        }
+    }
+}

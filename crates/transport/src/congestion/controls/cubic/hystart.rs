@@ -51,7 +51,7 @@ pub(super) enum SlowStartStep {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct SlowStart {
     round: DataWindow,
-    /// The smallest round trip of this round, of its first eight samples under Linux' rule; and of the last round.
+    /// The smallest round trip of this round, and of the last one.
     least: Duration,
     last_least: Duration,
     samples: u32,
@@ -62,6 +62,8 @@ pub(super) struct SlowStart {
     /// RFC 9406, cssBaselineMinRtt: the round trip that made it slower; zero while it is not.
     baseline: Duration,
     slow_rounds: u32,
+    /// HyStart++ is for the first slow start of a flow alone (RFC 9406 section 4.3).
+    is_over: bool,
 }
 
 /// How much longer a round trip than this one must be to mean a queue.
@@ -80,17 +82,21 @@ impl SlowStart {
             train_at: Time::ZERO,
             baseline: Duration::ZERO,
             slow_rounds: 0,
+            is_over: false,
         }
     }
 
     /// Begins anew, after a time-out.
-    pub(super) fn restart(&mut self, now: Time) {
-        *self = Self { base: self.base, round: DataWindow::begun(now), train_at: now, ..Self::new() };
+    pub(super) fn restart(&mut self, rule: HyStart, now: Time) {
+        let is_over = rule == HyStart::PlusPlus;
+        *self =
+            Self { base: self.base, round: DataWindow::begun(now), train_at: now, is_over, ..Self::new() };
     }
 
     /// Takes an ACK in, with a window of so many packets.
     pub(super) fn on_ack(&mut self, rule: HyStart, ack: &Ack, packets: f64, is_paced: bool) -> SlowStartStep {
         match rule {
+            _ if self.is_over => SlowStartStep::Grow,
             HyStart::Off => SlowStartStep::Grow,
             HyStart::Linux => self.linux(ack, packets, is_paced),
             HyStart::PlusPlus => self.plus_plus(ack),

@@ -119,7 +119,7 @@ impl CubicParams {
     }
 }
 
-/// The smallest window after a loss, in packets (section 4.6).
+/// The smallest window after a loss, in packets; a mark leaves one (section 4.6).
 const LEAST: f64 = 2.0;
 
 /// One stage of congestion avoidance, in packets and seconds.
@@ -236,21 +236,20 @@ impl Cubic {
         self.stage = Some(stage);
     }
 
-    /// Section 4.6, and fast convergence, section 4.7.
-    fn cut(&mut self) {
+    /// Section 4.6, down to so many packets, and fast convergence, section 4.7.
+    fn cut(&mut self, least: f64) {
         let CubicParams { config, bounds, .. } = &*self.params;
         let cwnd = self.window.get() / bounds.mss;
         let gives_way = config.fast_convergence && cwnd < self.w_max;
         self.w_max = if gives_way { cwnd * (1.0 + config.beta) / 2.0 } else { cwnd };
         self.before = cwnd;
-        let left = (cwnd * config.beta).max(LEAST).min(cwnd);
-        self.window.cut(bounds, 1.0 - left / cwnd);
+        self.window.keep(bounds, config.beta, least);
         self.stage = None;
     }
 
     fn lost(&mut self, now: Time, sent_at: Time) {
         if self.reduced.ended_at(now, sent_at) && self.window.begins_episode(now, sent_at) {
-            self.cut();
+            self.cut(LEAST);
         }
     }
 
@@ -259,8 +258,12 @@ impl Cubic {
         let CubicParams { config, bounds, .. } = &*self.params;
         let cwnd = self.window.get() / bounds.mss;
         if self.window.collapse(bounds, now, sent_at, config.beta) {
-            (self.w_max, self.before, self.stage) = (0.0, cwnd, None);
-            self.slow_start.restart(now);
+            (self.w_max, self.stage) = (0.0, None);
+            // A second time-out in a row leaves the threshold, and what it follows from.
+            if cwnd > 1.0 {
+                self.before = cwnd;
+            }
+            self.slow_start.restart(config.hystart, now);
             self.reduced.begin(now);
         }
     }
@@ -283,10 +286,11 @@ impl Congestion for Cubic {
         self.pace.on_rtt(&self.params.pace, ack.rtt);
         let rtt = ack.rtt.as_secs_f64();
         self.srtt = if self.srtt > 0.0 { self.srtt + SRTT_GAIN * (rtt - self.srtt) } else { rtt };
-        let since_last = ack.now.since(core::mem::replace(&mut self.acked_at, ack.now));
+        // Without the time in which nothing was under way.
+        let since_last = ack.now.since(core::mem::replace(&mut self.acked_at, ack.now).max(ack.sent_at));
         if self.params.config.ecn && ack.ecn_ce {
             if self.reduced.ended_by(ack) {
-                self.cut();
+                self.cut(1.0);
             }
         } else if self.window.is_slow_start() {
             self.grow_slowly(ack);

@@ -153,6 +153,47 @@ fn after_a_time_out_the_plateau_is_where_avoidance_begins() {
 }
 
 #[test]
+fn a_loss_leaves_two_packets_and_a_mark_one() {
+    let mut trip = Trip::new(&CubicConfig { ecn: true, ..plain() }, 2);
+    trip.lose();
+    near(trip.packets(), 2.0, 0.0);
+    trip.now += trip.rtt;
+    trip.ack_with(true, trip.now);
+    near(trip.packets(), 1.4, 1e-9);
+    trip.now += trip.rtt;
+    trip.ack_with(true, trip.now);
+    near(trip.packets(), 1.0, 0.0);
+}
+
+#[test]
+fn a_second_time_out_keeps_the_window_before_the_first() {
+    let mut trip = Trip::new(&plain(), 100);
+    for _ in 0..2 {
+        trip.control.on_timeout(&timeout(trip.now, trip.now, Bytes::ZERO));
+        trip.now += trip.rtt * 10;
+    }
+    near(trip.control.before, 100.0, 1e-9);
+    while trip.control.window.is_slow_start() {
+        trip.ack();
+    }
+    near(trip.packets(), 70.0, 1e-9);
+}
+
+#[test]
+fn a_pause_of_the_sender_is_no_time_of_the_cube() {
+    let mut trip = Trip::new(&plain(), 100);
+    trip.lose();
+    trip.ack();
+    trip.ack();
+    let before = trip.control.stage.unwrap().elapsed;
+    trip.now += Duration::from_secs_f64(5.0);
+    let sent_at = trip.now;
+    trip.now += trip.rtt;
+    trip.ack_with(false, sent_at);
+    assert!(trip.control.stage.unwrap().elapsed - before <= 0.0102, "one round trip");
+}
+
+#[test]
 fn the_clock_of_the_cube_stands_while_the_window_is_not_used() {
     let mut trip = Trip::new(&plain(), 100);
     trip.lose();
@@ -228,6 +269,25 @@ fn hystart_plus_plus_slows_where_round_trips_grow_and_ends_five_rounds_later() {
     assert_eq!(slow_start(rule, &[20, 20, 25, 25, 25, 25, 25, 25, 25], 10), Some(7));
     assert_eq!(slow_start(rule, &[20, 20, 23, 23, 23, 23, 23, 23, 23], 10), None, "by 3 ms");
     assert_eq!(slow_start(rule, &[20, 20, 25, 20, 20, 20, 20, 20, 20, 20], 10), None, "it was spurious");
+}
+
+#[test]
+fn hystart_plus_plus_is_for_the_first_slow_start_alone() {
+    for (hystart, is_over) in [(HyStart::PlusPlus, true), (HyStart::Linux, false)] {
+        let mut trip = Trip::new(&CubicConfig { hystart, ..plain() }, 100);
+        trip.control.on_timeout(&timeout(trip.now, trip.now, Bytes::ZERO));
+        let slow = &mut trip.control.slow_start;
+        let mut ended = false;
+        for ms in [20, 20, 40, 40, 40, 40, 40, 40, 40] {
+            let (sent_at, rtt) = (trip.now, Duration::from_ms(ms));
+            trip.now += rtt;
+            for _ in 0..16 {
+                let ack = Ack { now: trip.now, sent_at, rtt, ..idle_ack(&Trip::new(&plain(), 2)) };
+                ended |= slow.on_ack(hystart, &ack, 100.0, false) != hystart::SlowStartStep::Grow;
+            }
+        }
+        assert_eq!(ended, !is_over, "{hystart:?}");
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use estimator::{Batches, Estimate, Estimator, Sample};
 use farspan_units::{Bytes, Duration, Rate, TelemetryKind};
 
 /// The smallest part of the line rate that a flow takes (published code).
-/// A NACK that lowers the window (`lower`) stops at a packet, which may be less: the next estimate ends here again.
+/// A NACK can lower the window further, down to a packet, until the next estimate.
 const LEAST: f64 = 0.001;
 /// The steepest fall of the delay that is believed (published code): 1 / (1 + gradient) stays finite.
 const STEEPEST_FALL: f64 = -0.9;
