@@ -206,7 +206,7 @@ fn mark_otherwise(draw: &mut Draw, port: &mut PortConfig, mtu: Bytes) {
 
 /// A control of those that came after the listed worlds.
 fn newest_control(draw: &mut Draw) -> CongestionConfig {
-    use congestion::{dctcp_per_ack, hpcc, oscar, poseidon, swift, timely};
+    use congestion::{cubic, dctcp_per_ack, hpcc, oscar, poseidon, swift, timely, vegas};
     let mut congestion =
         CongestionConfig::by_name(draw.pick(&congestion::NAMES[LISTED_CONTROLS..])).expect("a built-in name");
     let [first, second, third] = [draw.one_in(2), draw.one_in(2), draw.one_in(2)];
@@ -252,6 +252,16 @@ fn newest_control(draw: &mut Draw) -> CongestionConfig {
                 (config.unit, config.cap) = (swift::WindowUnit::Bdp, swift::LargestWindow::Bdp);
                 (config.ai, config.fs_max) = (0.001, 1.0);
             }
+        }
+        CongestionConfig::Newreno(config) => config.ecn = first,
+        CongestionConfig::Cubic(config) => {
+            (config.ecn, config.friendly, config.fast_convergence) = (first, second, third);
+            config.hystart =
+                draw.pick(&[cubic::HyStart::Off, cubic::HyStart::Linux, cubic::HyStart::PlusPlus]);
+        }
+        CongestionConfig::Vegas(config) => {
+            config.scale = if first { 10.0 } else { 1.0 };
+            config.rtt_base = if second { vegas::RttBase::Given } else { vegas::RttBase::Measured };
         }
         CongestionConfig::Timely(config) if first => {
             config.t_low = timely::RttThreshold::Rtt(Duration::from_us(16));

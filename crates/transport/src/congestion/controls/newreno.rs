@@ -5,7 +5,6 @@
 
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
-use crate::congestion::parts::signals::DataWindow;
 use crate::congestion::parts::window::{Bounds, Window, tcp_losses};
 use crate::path::Path;
 use crate::registry::ConfigError;
@@ -95,10 +94,8 @@ const LEAST: f64 = 2.0;
 pub struct Newreno {
     /// The parameters that the flows of a path share.
     params: Arc<NewrenoParams>,
-    /// The window.
+    /// The window. A mark begins an episode as a loss does.
     window: Window,
-    /// The window that a mark or a loss has reduced already.
-    reduced: DataWindow,
     /// The rate.
     pace: Pace,
 }
@@ -107,27 +104,20 @@ impl Newreno {
     /// The control for one flow.
     #[must_use]
     pub fn new(params: &Arc<NewrenoParams>, start: &Start<'_>) -> Self {
-        Self {
-            window: Window::new(&params.bounds, start),
-            reduced: DataWindow::default(),
-            pace: Pace::default(),
-            params: Arc::clone(params),
-        }
+        Self { window: Window::new(&params.bounds, start), pace: Pace::default(), params: Arc::clone(params) }
     }
 
     /// RFC 5681 section 3.1, equation 4, once for all packets in flight together (RFC 6582); not in a window that a mark has
     /// reduced (RFC 3168 section 6.1.2).
     fn lost(&mut self, now: Time, sent_at: Time) {
-        if self.reduced.ended_at(now, sent_at) && self.window.begins_episode(now, sent_at) {
+        if self.window.begins_episode(now, sent_at) {
             self.window.keep(&self.params.bounds, HALF, LEAST);
         }
     }
 
     /// RFC 5681 section 3.1: one packet, and slow start.
     fn timed_out(&mut self, now: Time, sent_at: Time) {
-        if self.window.collapse(&self.params.bounds, now, sent_at, HALF) {
-            self.reduced.begin(now);
-        }
+        self.window.collapse(&self.params.bounds, now, sent_at, HALF);
     }
 }
 
@@ -149,7 +139,7 @@ impl Congestion for Newreno {
         if !(self.params.ecn && ack.ecn_ce) {
             // RFC 5681 section 3.1, equations 2 and 3.
             self.window.grow(&self.params.bounds, ack, self.params.bounds.mss);
-        } else if self.reduced.ended_by(ack) {
+        } else if self.window.begins_episode(ack.now, ack.sent_at) {
             self.window.keep(&self.params.bounds, HALF, 1.0);
         }
         self.decision()

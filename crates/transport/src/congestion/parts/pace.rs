@@ -17,7 +17,7 @@ pub enum Pacing {
 }
 
 /// Gain of the smoothed round trip (RFC 6298 section 2).
-pub(crate) const SRTT_GAIN: f64 = 0.125;
+const SRTT_GAIN: f64 = 0.125;
 
 /// How the windows of a path turn into rates.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -55,8 +55,14 @@ impl Pace {
         }
     }
 
+    /// The smoothed round trip, in seconds; zero before the first.
+    pub(crate) const fn srtt(&self) -> f64 {
+        self.srtt
+    }
+
+    /// Takes a round trip in, whatever the rule.
     #[inline(never)]
-    fn smooth(&mut self, rtt: Duration) {
+    pub(crate) fn smooth(&mut self, rtt: Duration) {
         let rtt = rtt.as_secs_f64();
         self.srtt = if self.srtt > 0.0 { self.srtt + SRTT_GAIN * (rtt - self.srtt) } else { rtt };
     }

@@ -30,7 +30,7 @@ const GROWTH_SHARE: u64 = 8;
 /// RFC 9406 section 4.3, CSS_GROWTH_DIVISOR.
 pub(super) const SLOWER: f64 = 0.25;
 /// RFC 9406 section 4.3, CSS_ROUNDS.
-const SLOW_ROUNDS: u32 = 5;
+const SLOW_ROUNDS: u16 = 5;
 /// Linux, hystart_low_window, in packets.
 const LEAST_WINDOW: f64 = 16.0;
 /// Linux, hystart_ack_delta: ACKs further apart are no train.
@@ -47,79 +47,79 @@ pub(super) enum SlowStartStep {
     End,
 }
 
-/// The state of one slow start.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct SlowStart {
-    round: DataWindow,
-    /// The smallest round trip of this round, and of the last one.
-    least: Duration,
-    last_least: Duration,
-    samples: u32,
-    /// Linux: the smallest round trip of the flow.
-    base: Duration,
-    /// Linux: the last ACK of the train.
-    train_at: Time,
-    /// RFC 9406, cssBaselineMinRtt: the round trip that made it slower; zero while it is not.
-    baseline: Duration,
-    slow_rounds: u32,
-    /// HyStart++ is for the first slow start of a flow alone (RFC 9406 section 4.3).
-    is_over: bool,
-}
-
 /// How much longer a round trip than this one must be to mean a queue.
 fn growth(least: Duration) -> Duration {
     (least / GROWTH_SHARE).clamp(LEAST_GROWTH, MOST_GROWTH)
 }
 
+/// The state of one slow start.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum SlowStart {
+    /// Nothing ends it before a loss.
+    Plain,
+    /// Linux' rule.
+    Linux(Train),
+    /// HyStart++.
+    PlusPlus(Rounds),
+}
+
 impl SlowStart {
-    pub(super) const fn new() -> Self {
-        Self {
-            round: DataWindow::begun(Time::ZERO),
-            least: Duration::MAX,
-            last_least: Duration::MAX,
-            samples: 0,
-            base: Duration::MAX,
-            train_at: Time::ZERO,
-            baseline: Duration::ZERO,
-            slow_rounds: 0,
-            is_over: false,
+    /// The first one of a flow.
+    pub(super) const fn first(rule: HyStart) -> Self {
+        match rule {
+            HyStart::Off => Self::Plain,
+            HyStart::Linux => Self::Linux(Train::begun(Time::ZERO)),
+            HyStart::PlusPlus => Self::PlusPlus(Rounds::NEW),
         }
     }
 
-    /// Begins anew, after a time-out.
-    pub(super) fn restart(&mut self, rule: HyStart, now: Time) {
-        let is_over = rule == HyStart::PlusPlus;
-        *self =
-            Self { base: self.base, round: DataWindow::begun(now), train_at: now, is_over, ..Self::new() };
+    /// One after a time-out. HyStart++ is for the first alone (RFC 9406 section 4.3).
+    pub(super) const fn again(rule: HyStart, now: Time) -> Self {
+        match rule {
+            HyStart::Off | HyStart::PlusPlus => Self::Plain,
+            HyStart::Linux => Self::Linux(Train::begun(now)),
+        }
     }
 
     /// Takes an ACK in, with a window of so many packets.
-    pub(super) fn on_ack(&mut self, rule: HyStart, ack: &Ack, packets: f64, is_paced: bool) -> SlowStartStep {
-        match rule {
-            _ if self.is_over => SlowStartStep::Grow,
-            HyStart::Off => SlowStartStep::Grow,
-            HyStart::Linux => self.linux(ack, packets, is_paced),
-            HyStart::PlusPlus => self.plus_plus(ack),
+    pub(super) fn on_ack(&mut self, ack: &Ack, packets: f64, is_paced: bool) -> SlowStartStep {
+        match self {
+            Self::Plain => SlowStartStep::Grow,
+            Self::Linux(train) => train.on_ack(ack, packets, is_paced),
+            Self::PlusPlus(rounds) => rounds.on_ack(ack),
         }
     }
+}
 
-    fn begin_round(&mut self) {
-        self.last_least = core::mem::replace(&mut self.least, Duration::MAX);
-        self.samples = 0;
+/// The state of Linux' rule, `hystart_update`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Train {
+    round: DataWindow,
+    /// The smallest round trip of this round, and of all.
+    least: Duration,
+    base: Duration,
+    /// The last ACK of the train.
+    last_at: Time,
+    samples: u32,
+}
+
+impl Train {
+    const fn begun(now: Time) -> Self {
+        let (round, least, base) = (DataWindow::begun(now), Duration::MAX, Duration::MAX);
+        Self { round, least, base, last_at: now, samples: 0 }
     }
 
-    /// `hystart_update` of Linux. The train lasts half the smallest round trip, or all of it where packets are paced.
-    fn linux(&mut self, ack: &Ack, packets: f64, is_paced: bool) -> SlowStartStep {
+    /// The train lasts half the smallest round trip, or all of it where packets are paced.
+    fn on_ack(&mut self, ack: &Ack, packets: f64, is_paced: bool) -> SlowStartStep {
         if self.round.ended_by(ack) {
-            self.begin_round();
-            self.train_at = ack.now;
+            (self.least, self.samples, self.last_at) = (Duration::MAX, 0, ack.now);
         }
         self.base = self.base.min(ack.rtt);
         if packets < LEAST_WINDOW {
             return SlowStartStep::Grow;
         }
-        if ack.now.since(self.train_at) <= TRAIN_GAP {
-            self.train_at = ack.now;
+        if ack.now.since(self.last_at) <= TRAIN_GAP {
+            self.last_at = ack.now;
             let most = if is_paced { self.base } else { self.base / 2 };
             if ack.now.since(self.round.began()) > most {
                 return SlowStartStep::End;
@@ -130,22 +130,44 @@ impl SlowStart {
         let is_long = self.samples > SAMPLES && self.least > self.base + growth(self.base);
         if is_long { SlowStartStep::End } else { SlowStartStep::Grow }
     }
+}
 
-    /// RFC 9406 section 4.2.
-    fn plus_plus(&mut self, ack: &Ack) -> SlowStartStep {
+/// The state of HyStart++, RFC 9406 section 4.2.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Rounds {
+    round: DataWindow,
+    /// The smallest round trip of this round, and of the last one.
+    least: Duration,
+    last_least: Duration,
+    /// cssBaselineMinRtt: the round trip that made it slower; zero while it is not.
+    baseline: Duration,
+    samples: u16,
+    slow_rounds: u16,
+}
+
+impl Rounds {
+    const NEW: Self = Self {
+        round: DataWindow::begun(Time::ZERO),
+        least: Duration::MAX,
+        last_least: Duration::MAX,
+        baseline: Duration::ZERO,
+        samples: 0,
+        slow_rounds: 0,
+    };
+
+    fn on_ack(&mut self, ack: &Ack) -> SlowStartStep {
         let is_slow = !self.baseline.is_zero();
         if self.round.ended_by(ack) {
-            self.begin_round();
-            if is_slow {
-                self.slow_rounds += 1;
-                if self.slow_rounds >= SLOW_ROUNDS {
-                    return SlowStartStep::End;
-                }
+            self.last_least = core::mem::replace(&mut self.least, Duration::MAX);
+            self.samples = 0;
+            self.slow_rounds += u16::from(is_slow);
+            if self.slow_rounds >= SLOW_ROUNDS {
+                return SlowStartStep::End;
             }
         }
         self.least = self.least.min(ack.rtt);
-        self.samples += 1;
-        if self.samples < SAMPLES || self.last_least == Duration::MAX {
+        self.samples = self.samples.saturating_add(1);
+        if u32::from(self.samples) < SAMPLES || self.last_least == Duration::MAX {
             return if is_slow { SlowStartStep::GrowSlowly } else { SlowStartStep::Grow };
         }
         if is_slow {

@@ -12,8 +12,7 @@ pub use self::hystart::HyStart;
 
 use self::hystart::{SLOWER, SlowStart, SlowStartStep};
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
-use crate::congestion::parts::pace::{Pace, PaceParams, Pacing, SRTT_GAIN};
-use crate::congestion::parts::signals::DataWindow;
+use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
 use crate::congestion::parts::window::{Bounds, Window, tcp_losses, to_f64};
 use crate::path::Path;
 use crate::registry::ConfigError;
@@ -137,27 +136,28 @@ struct Stage {
     cwnd: f64,
 }
 
+/// The part of a flow's life that it is in: the other's state is not kept beside it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Phase {
+    SlowStart(SlowStart),
+    Avoidance(Stage),
+}
+
 /// CUBIC's state for one flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cubic {
     /// The parameters that the flows of a path share.
     params: Arc<CubicParams>,
-    /// The window, with Reno's slow start.
+    /// The window, with Reno's slow start. A mark begins an episode as a loss does.
     window: Window,
-    slow_start: SlowStart,
+    phase: Phase,
     /// W_max: the next plateau, in packets; zero where there is none (sections 4.8 and 4.10).
     w_max: f64,
     /// cwnd_prior: the window before it was last cut, in packets.
     before: f64,
-    /// The stage, from its first ACK on.
-    stage: Option<Stage>,
     /// When the last ACK came.
     acked_at: Time,
-    /// The smoothed round trip, in seconds; zero before the first.
-    srtt: f64,
-    /// The window that a mark or a loss has reduced already.
-    reduced: DataWindow,
-    /// The rate.
+    /// The smoothed round trip, and the rate.
     pace: Pace,
 }
 
@@ -167,13 +167,10 @@ impl Cubic {
     pub fn new(params: &Arc<CubicParams>, start: &Start<'_>) -> Self {
         Self {
             window: Window::new(&params.bounds, start),
-            slow_start: SlowStart::new(),
+            phase: Phase::SlowStart(SlowStart::first(params.config.hystart)),
             w_max: 0.0,
             before: 0.0,
-            stage: None,
             acked_at: Time::ZERO,
-            srtt: 0.0,
-            reduced: DataWindow::default(),
             pace: Pace::default(),
             params: Arc::clone(params),
         }
@@ -184,10 +181,14 @@ impl Cubic {
     }
 
     /// Slow start, as HyStart lets it.
-    fn grow_slowly(&mut self, ack: &Ack) {
+    fn start(&mut self, ack: &Ack) {
+        let packets = self.packets();
         let CubicParams { config, bounds, .. } = &*self.params;
-        let is_paced = config.pacing != Pacing::Off;
-        match self.slow_start.on_ack(config.hystart, ack, self.packets(), is_paced) {
+        let step = match &mut self.phase {
+            Phase::SlowStart(slow) => slow.on_ack(ack, packets, config.pacing != Pacing::Off),
+            Phase::Avoidance(_) => SlowStartStep::Grow,
+        };
+        match step {
             SlowStartStep::End => self.window.end_slow_start(),
             _ if !self.window.may_grow(ack) => {}
             SlowStartStep::Grow => self.window.grow_always(bounds, ack, bounds.mss),
@@ -202,7 +203,10 @@ impl Cubic {
     fn avoid(&mut self, ack: &Ack, since_last: Duration) {
         let CubicParams { config, alpha, bounds, .. } = &*self.params;
         let cwnd = self.window.get() / bounds.mss;
-        let going_on = self.stage.filter(|stage| stage.cwnd == self.window.get());
+        let going_on = match self.phase {
+            Phase::Avoidance(stage) if stage.cwnd == self.window.get() => Some(stage),
+            Phase::Avoidance(_) | Phase::SlowStart(_) => None,
+        };
         let mut stage = going_on.unwrap_or_else(|| {
             let (k, plateau) = if cwnd < self.w_max {
                 // Equation 2.
@@ -221,7 +225,7 @@ impl Cubic {
             config.c * from_plateau * from_plateau * from_plateau + stage.plateau
         };
         let acked = to_f64(ack.bytes_acked) / bounds.mss;
-        let target = window(stage.elapsed + self.srtt).clamp(cwnd, 1.5 * cwnd);
+        let target = window(stage.elapsed + self.pace.srtt()).clamp(cwnd, 1.5 * cwnd);
         let mut next = cwnd + (target - cwnd) / cwnd * acked;
         if config.friendly {
             // Equation 4; once it is where the window was before the cut, it grows as Reno.
@@ -233,7 +237,7 @@ impl Cubic {
         }
         self.window.resize(bounds, next * bounds.mss);
         stage.cwnd = self.window.get();
-        self.stage = Some(stage);
+        self.phase = Phase::Avoidance(stage);
     }
 
     /// Section 4.6, down to so many packets, and fast convergence, section 4.7.
@@ -244,11 +248,12 @@ impl Cubic {
         self.w_max = if gives_way { cwnd * (1.0 + config.beta) / 2.0 } else { cwnd };
         self.before = cwnd;
         self.window.keep(bounds, config.beta, least);
-        self.stage = None;
+        // The next ACK begins a stage.
+        self.phase = Phase::SlowStart(SlowStart::Plain);
     }
 
     fn lost(&mut self, now: Time, sent_at: Time) {
-        if self.reduced.ended_at(now, sent_at) && self.window.begins_episode(now, sent_at) {
+        if self.window.begins_episode(now, sent_at) {
             self.cut(LEAST);
         }
     }
@@ -258,13 +263,12 @@ impl Cubic {
         let CubicParams { config, bounds, .. } = &*self.params;
         let cwnd = self.window.get() / bounds.mss;
         if self.window.collapse(bounds, now, sent_at, config.beta) {
-            (self.w_max, self.stage) = (0.0, None);
+            self.w_max = 0.0;
             // A second time-out in a row leaves the threshold, and what it follows from.
             if cwnd > 1.0 {
                 self.before = cwnd;
             }
-            self.slow_start.restart(config.hystart, now);
-            self.reduced.begin(now);
+            self.phase = Phase::SlowStart(SlowStart::again(config.hystart, now));
         }
     }
 }
@@ -283,17 +287,15 @@ impl Congestion for Cubic {
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Decision {
-        self.pace.on_rtt(&self.params.pace, ack.rtt);
-        let rtt = ack.rtt.as_secs_f64();
-        self.srtt = if self.srtt > 0.0 { self.srtt + SRTT_GAIN * (rtt - self.srtt) } else { rtt };
+        self.pace.smooth(ack.rtt);
         // Without the time in which nothing was under way.
         let since_last = ack.now.since(core::mem::replace(&mut self.acked_at, ack.now).max(ack.sent_at));
         if self.params.config.ecn && ack.ecn_ce {
-            if self.reduced.ended_by(ack) {
+            if self.window.begins_episode(ack.now, ack.sent_at) {
                 self.cut(1.0);
             }
         } else if self.window.is_slow_start() {
-            self.grow_slowly(ack);
+            self.start(ack);
         } else if self.window.may_grow(ack) {
             self.avoid(ack, since_last);
         }

@@ -58,6 +58,13 @@ impl Trip {
         self.ack_with(false, self.now);
     }
 
+    fn stage(&self) -> Stage {
+        match self.control.phase {
+            Phase::Avoidance(stage) => stage,
+            Phase::SlowStart(_) => panic!("slow start"),
+        }
+    }
+
     fn lose(&mut self) {
         let loss = Loss { now: self.now, bytes: Bytes::new(4096), sent_at: self.now, in_flight: Bytes::ZERO };
         self.control.on_loss(&loss);
@@ -147,7 +154,7 @@ fn after_a_time_out_the_plateau_is_where_avoidance_begins() {
     }
     near(trip.packets(), 70.0, 1e-9);
     trip.ack();
-    let stage = trip.control.stage.unwrap();
+    let stage = trip.stage();
     near(stage.k, 0.0, 0.0);
     near(stage.plateau, 70.0, 1e-9);
 }
@@ -185,12 +192,12 @@ fn a_pause_of_the_sender_is_no_time_of_the_cube() {
     trip.lose();
     trip.ack();
     trip.ack();
-    let before = trip.control.stage.unwrap().elapsed;
+    let before = trip.stage().elapsed;
     trip.now += Duration::from_secs_f64(5.0);
     let sent_at = trip.now;
     trip.now += trip.rtt;
     trip.ack_with(false, sent_at);
-    assert!(trip.control.stage.unwrap().elapsed - before <= 0.0102, "one round trip");
+    assert!(trip.stage().elapsed - before <= 0.0102, "one round trip");
 }
 
 #[test]
@@ -199,7 +206,7 @@ fn the_clock_of_the_cube_stands_while_the_window_is_not_used() {
     trip.lose();
     trip.ack();
     trip.ack();
-    let elapsed = |trip: &Trip| trip.control.stage.unwrap().elapsed;
+    let elapsed = |trip: &Trip| trip.stage().elapsed;
     let before = elapsed(&trip);
     trip.now += Duration::from_ms(500);
     let idle = Ack { in_flight: Bytes::ZERO, ..idle_ack(&trip) };
@@ -276,14 +283,14 @@ fn hystart_plus_plus_is_for_the_first_slow_start_alone() {
     for (hystart, is_over) in [(HyStart::PlusPlus, true), (HyStart::Linux, false)] {
         let mut trip = Trip::new(&CubicConfig { hystart, ..plain() }, 100);
         trip.control.on_timeout(&timeout(trip.now, trip.now, Bytes::ZERO));
-        let slow = &mut trip.control.slow_start;
         let mut ended = false;
         for ms in [20, 20, 40, 40, 40, 40, 40, 40, 40] {
             let (sent_at, rtt) = (trip.now, Duration::from_ms(ms));
             trip.now += rtt;
             for _ in 0..16 {
-                let ack = Ack { now: trip.now, sent_at, rtt, ..idle_ack(&Trip::new(&plain(), 2)) };
-                ended |= slow.on_ack(hystart, &ack, 100.0, false) != hystart::SlowStartStep::Grow;
+                let ack = Ack { now: trip.now, sent_at, rtt, ..idle_ack(&trip) };
+                let Phase::SlowStart(slow) = &mut trip.control.phase else { panic!("no slow start") };
+                ended |= slow.on_ack(&ack, 100.0, false) != SlowStartStep::Grow;
             }
         }
         assert_eq!(ended, !is_over, "{hystart:?}");
