@@ -74,7 +74,7 @@ impl SlowStart {
     }
 
     /// One after a time-out. HyStart++ is for the first alone (RFC 9406 section 4.3).
-    pub(super) const fn again(rule: HyStart, now: Time) -> Self {
+    pub(super) const fn after_timeout(rule: HyStart, now: Time) -> Self {
         match rule {
             HyStart::Off | HyStart::PlusPlus => Self::Plain,
             HyStart::Linux => Self::Linux(Train::begun(now)),

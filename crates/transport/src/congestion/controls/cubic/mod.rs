@@ -268,7 +268,7 @@ impl Cubic {
             if cwnd > 1.0 {
                 self.before = cwnd;
             }
-            self.phase = Phase::SlowStart(SlowStart::again(config.hystart, now));
+            self.phase = Phase::SlowStart(SlowStart::after_timeout(config.hystart, now));
         }
     }
 }
