@@ -257,8 +257,7 @@ impl<A: Access> Packets<A> {
     }
 
     /// Takes a packet out that is dropped, or lost by a fault, and counts it.
-    #[cold]
-    #[inline(never)]
+    #[inline]
     pub fn discard(&mut self, id: PacketId) -> Packet {
         let packet = self.remove(id);
         let Dropped { whole, trimmed } = &mut self.dropped;
