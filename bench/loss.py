@@ -1,5 +1,5 @@
-"""Controls on a link that loses data packets at random: the share of what the loss leaves of the link that a lone flow delivers, over loss
-rates and round trips, beside closed forms. Writes the table of docs/src/schemes/loss.md.
+"""Controls on a link that loses data packets at random: the share of what the loss leaves of the link that a lone flow
+delivers, over loss rates and round trips, beside closed forms. Writes the table of docs/src/schemes/loss.md.
 
 usage: loss.py FARSPAN [--jobs N]      runs all, keeps the numbers in bench/loss.json and writes the page
        loss.py [--check]               writes the page from the kept numbers (or compares it)
@@ -24,8 +24,8 @@ PAGE = HERE.parent / "docs/src/schemes/loss.md"
 
 RATE, PAYLOAD, HEADER = 100e6, 1400, 60
 LOSSES, RTTS_MS = [0.001, 0.01, 0.05], [1, 20, 100]
-CONTROLS = ["fixed_window", "newreno", "cubic", "vegas", "bbr", "dctcp", "dctcp-per-ack", "mprdma", "gemini", "unocc", "smartt", "nscc", "swift", "timely", "oscar",
-            "hpcc", "powertcp", "theta-powertcp", "poseidon", "poseidon, p = 20ms", "dcqcn"]
+CONTROLS = ["fixed_window", "newreno", "cubic", "vegas", "bbr", "dctcp", "dctcp-per-ack", "mprdma", "gemini", "unocc", "smartt",
+            "nscc", "swift", "timely", "oscar", "hpcc", "powertcp", "theta-powertcp", "poseidon", "poseidon, p = 20ms", "dcqcn"]
 # Seconds between which a flow's payload is counted.
 FROM, TO = 10, 30
 SCENARIO = """
@@ -76,8 +76,8 @@ def payload(binary, control, loss, rtt, stop, folder):
     if done.returncode != 0:
         sys.exit(f"{file.name}: {done.stderr}")
     document = json.loads(done.stdout)
-    # What arrives twice counts twice, which RACK leaves next to none of. What was sent for the first time would miss the repair of losses of
-    # the start, which takes some controls longer than FROM.
+    # Arrivals. What was sent for the first time would miss the repair of the start's losses, which takes some controls
+    # longer than FROM.
     return document["packets"]["delivered"] * PAYLOAD
 
 
@@ -116,7 +116,8 @@ def table(kept):
     rows = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
 
     def row(name, values):
-        rows.append(f"| {name} | " + " | ".join(f"{value:.2f}" if value >= 0.1 else f"{value:.3f}" for value in values) + " |")
+        cells = [f"{value:.2f}" if value >= 0.1 else f"{value:.3f}" for value in values]
+        rows.append(f"| {name} | " + " | ".join(cells) + " |")
 
     row("closed form, BBR below 15% loss", [1.0] * len(columns))
     row("closed form, Reno: sqrt(1.5 / p)", [reno(*column) for column in columns])

@@ -378,7 +378,7 @@ def words(browser: Browser, folder: Path) -> None:
     same("runs", browser.texts("#runs > table th[scope=col]"), ["scheme", "profile", "seeds", "flows finished", "packet-hops"])
     same("finished", browser.texts("#runs > table tbody td:nth-of-type(3)"), [f"{3 * SEEDS} of {4 * SEEDS}"] * 2)
     same("all runs", browser.texts("#runs summary"), [f"All {2 * SEEDS} runs, with their digests"])
-    same("schemes", browser.texts("#measures th[scope=col]"), ["", *(f"{name}{SEEDS} unended" for name in ["dctcp", "gemini"])])
+    same("schemes", browser.texts("#measures th[scope=col]"), ["", *(f"{name}{SEEDS} unfinished" for name in ["dctcp", "gemini"])])
     rows = browser.run("return [...document.querySelectorAll('#measures tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))")
     said = {name: values for name, *values in rows}
     if not said["packets dropped"][1].endswith(f" ({paired} of {SEEDS})"):

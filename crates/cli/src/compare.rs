@@ -68,7 +68,7 @@ fn page(comparison: &Comparison) -> String {
 }
 
 /// The meaning of a table's last column.
-pub const BEST: &str = "best: its paired ratio over every other excludes 1, at 95% (from 6 seeds on); never what left flows unended";
+pub const BEST: &str = "best: its paired ratio over every other excludes 1, at 95% (from 6 seeds on); a scheme with unfinished flows is never marked best";
 
 /// The notes of a comparison, a line each.
 pub fn notes(comparison: &Comparison) -> String {

@@ -63,7 +63,7 @@ function sideBySide() {
     });
     return [h("span", {}, measure.name, noDifference(verdicts[m])), ...cells];
   });
-  const unended = (arm) => (arm.unended ? h("span", { class: "mark" }, `${number(arm.unended)} unended`) : null);
+  const unended = (arm) => (arm.unended ? h("span", { class: "mark" }, `${number(arm.unended)} unfinished`) : null);
   fill("measures", table(["", ...arms.map((arm) => h("span", {}, arm.name, unended(arm)))], rows));
-  byId("measures-caption").textContent = `${several ? `Median over ${arms.map((arm) => arm.runs.length).reduce((a, b) => Math.max(a, b))} seeds of each run's number. ` : ""}Below it, ×: over ${baseline}${several ? ", the median of the ratios seed by seed, and its 95% bootstrap interval" : ", at the same seed"}. Best: the 95% interval of its paired ratio over every other run excludes 1 (from 6 seeds on); what left flows unended is never best. ∞: flows did not end, or rates never converged. Utilisation is not judged: a busy link may carry parity and repeats. ${NONE}: no such number, as a p99 of few flows. (1 of 4): of so many of the seeds there is a ratio.`;
+  byId("measures-caption").textContent = `${several ? `Median over ${arms.map((arm) => arm.runs.length).reduce((a, b) => Math.max(a, b))} seeds of each run's number. ` : ""}Below it, ×: over ${baseline}${several ? ", the median of the ratios seed by seed, and its 95% bootstrap interval" : ", at the same seed"}. Best: the 95% interval of its paired ratio over every other run excludes 1 (from 6 seeds on); a scheme with unfinished flows is never marked best. ∞: flows did not end, or rates never converged. Utilisation is not judged: a busy link may carry parity and repeats. ${NONE}: no such number, as a p99 of few flows. (1 of 4): of so many of the seeds there is a ratio.`;
 }

@@ -217,7 +217,7 @@ fn unended_note(arm: &Arm) -> Option<String> {
     let of = arm.complete().count();
     (left > 0).then(|| {
         let seeds = if of > 1 { format!(" in {runs} of {of} seeds") } else { String::new() };
-        format!("{}: {left} of {all} flows unended{seeds}; it is best by no number", arm.name)
+        format!("{}: {left} of {all} flows unfinished{seeds}; it is never marked best", arm.name)
     })
 }
 

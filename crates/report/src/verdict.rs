@@ -48,7 +48,7 @@ pub(crate) fn unended(arm: &Arm) -> (u64, u64, usize) {
     (left().sum(), arm.complete().map(|run| count(run, "count")).sum(), left().filter(|n| *n > 0).count())
 }
 
-/// The verdict of each measure. An arm that left flows unended is no candidate: it did not do the work that the others did.
+/// The verdict of each measure. An arm with unfinished flows is no candidate: it did not do the work that the others did.
 pub(crate) fn verdicts(arms: &[Arm], measures: &[Measure]) -> Vec<Verdict> {
     let ended = |arm: &&Arm| arm.complete().next().is_some() && unended(arm).0 == 0;
     let mut candidates: Vec<&Arm> = arms.iter().filter(ended).collect();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_left_flows_unended_is_never_best() {
+    fn a_scheme_with_unfinished_flows_is_never_marked_best() {
         let fast = [1.0; 6];
         let arms = [arm("lame", &fast, 2), arm("a", &[2.0; 6], 0), arm("b", &[3.0; 6], 0)];
         assert_eq!(of(&arms).best.as_deref(), Some("a"));

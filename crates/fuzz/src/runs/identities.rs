@@ -24,10 +24,7 @@ pub const IDENTITIES: [(&str, &str); 14] = [
         "headers",
         "packets trimmed at ports = arrived trimmed + dropped after they were trimmed + under way + marks at the end of bursts",
     ),
-    (
-        "ends",
-        "every flow ends, unless the run is stopped within a second or deadlocks, or TIMELY sends at its least rate",
-    ),
+    ("ends", "every flow ends, unless the run is stopped within a second, deadlocks, or was halved"),
     ("times", "no flow is delivered before its bytes can be there, nor finished before it is delivered"),
     ("bytes", "a flow that has finished has sent its size at least"),
     ("ranges", "shares are in [0, 1], and no queue's mean is above its largest value"),

@@ -8,7 +8,7 @@
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
 use crate::congestion::parts::signals::{DataWindow, Marks};
-use crate::congestion::parts::window::{Bounds, Window, tcp_losses};
+use crate::congestion::parts::window::{Bounds, Window, tcp_window};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
@@ -139,20 +139,6 @@ impl Dctcp {
 }
 
 impl Congestion for Dctcp {
-    fn state(&self) -> Option<&'static str> {
-        Some(self.window.state())
-    }
-
-    #[inline(always)]
-    fn decision(&self) -> Decision {
-        Decision {
-            cwnd: self.window.bytes(),
-            pacing_rate: self.pace.rate(&self.params.pace, self.window.get()),
-            next_timer: None,
-            allowance: None,
-        }
-    }
-
     #[inline(always)]
     fn on_ack(&mut self, ack: &Ack) -> Decision {
         self.pace.on_rtt(&self.params.pace, ack.rtt);
@@ -170,7 +156,7 @@ impl Congestion for Dctcp {
         self.decision()
     }
 
-    tcp_losses!();
+    tcp_window!();
 }
 
 #[cfg(test)]

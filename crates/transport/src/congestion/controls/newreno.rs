@@ -5,7 +5,7 @@
 
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
-use crate::congestion::parts::window::{Bounds, Window, tcp_losses};
+use crate::congestion::parts::window::{Bounds, Window, tcp_window};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
@@ -122,18 +122,6 @@ impl Newreno {
 }
 
 impl Congestion for Newreno {
-    fn state(&self) -> Option<&'static str> {
-        Some(self.window.state())
-    }
-
-    #[inline]
-    fn decision(&self) -> Decision {
-        Decision {
-            pacing_rate: self.pace.rate(&self.params.pace, self.window.get()),
-            ..Decision::window(self.window.bytes())
-        }
-    }
-
     fn on_ack(&mut self, ack: &Ack) -> Decision {
         self.pace.on_rtt(&self.params.pace, ack.rtt);
         if !(self.params.ecn && ack.ecn_ce) {
@@ -145,7 +133,7 @@ impl Congestion for Newreno {
         self.decision()
     }
 
-    tcp_losses!();
+    tcp_window!();
 }
 
 #[cfg(test)]

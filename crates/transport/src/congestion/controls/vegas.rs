@@ -9,7 +9,7 @@ use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Need
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
 use crate::congestion::parts::signals::DataWindow;
 pub use crate::congestion::parts::signals::RttBase;
-use crate::congestion::parts::window::{Bounds, Window, tcp_losses};
+use crate::congestion::parts::window::{Bounds, Window, tcp_window};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
@@ -203,18 +203,6 @@ impl Vegas {
 }
 
 impl Congestion for Vegas {
-    fn state(&self) -> Option<&'static str> {
-        Some(self.window.state())
-    }
-
-    #[inline]
-    fn decision(&self) -> Decision {
-        Decision {
-            pacing_rate: self.pace.rate(&self.params.pace, self.window.get()),
-            ..Decision::window(self.window.bytes())
-        }
-    }
-
     fn on_ack(&mut self, ack: &Ack) -> Decision {
         self.pace.on_rtt(&self.params.pace, ack.rtt);
         if self.params.given_rtt.is_none() {
@@ -237,7 +225,7 @@ impl Congestion for Vegas {
         self.decision()
     }
 
-    tcp_losses!();
+    tcp_window!();
 }
 
 #[cfg(test)]

@@ -159,8 +159,7 @@ impl Window {
     /// Takes a part of the window away and ends slow start (RFC 3168 section 6.1.2).
     #[inline(never)]
     pub(crate) fn cut(&mut self, bounds: &Bounds, part: f64) {
-        self.cwnd = (self.cwnd * (1.0 - part)).max(bounds.mss);
-        self.ssthresh = self.cwnd;
+        self.keep(bounds, 1.0 - part, 1.0);
     }
 
     /// Leaves this share of the window, and so many packets at least, and ends slow start (RFC 5681 section 3.1, equation 4).
@@ -227,10 +226,22 @@ impl Window {
     }
 }
 
-/// The losses of [`super::Congestion`], for a control that reacts to them as TCP does, with a [`Window`]: a NACK counts as a loss. The
-/// control's `lost` and `timed_out` take the time and the send time of the newest lost transmission.
-macro_rules! tcp_losses {
+/// The methods of [`super::Congestion`] that controls with a [`Window`] and a pace share: the decision, and TCP's reactions to losses,
+/// where a NACK counts as a loss. The control's `lost` and `timed_out` take the time and the send time of the newest lost transmission.
+macro_rules! tcp_window {
     () => {
+        fn state(&self) -> Option<&'static str> {
+            Some(self.window.state())
+        }
+
+        #[inline(always)]
+        fn decision(&self) -> Decision {
+            Decision {
+                pacing_rate: self.pace.rate(&self.params.pace, self.window.get()),
+                ..Decision::window(self.window.bytes())
+            }
+        }
+
         fn on_nack(&mut self, nack: &$crate::congestion::Nack) -> Decision {
             self.lost(nack.now, nack.sent_at);
             self.decision()
@@ -252,7 +263,7 @@ macro_rules! tcp_losses {
         }
     };
 }
-pub(crate) use tcp_losses;
+pub(crate) use tcp_window;
 
 #[cfg(test)]
 mod tests {

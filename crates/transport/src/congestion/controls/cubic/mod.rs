@@ -13,7 +13,7 @@ pub use self::hystart::HyStart;
 use self::hystart::{SLOWER, SlowStart, SlowStartStep};
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
-use crate::congestion::parts::window::{Bounds, Window, tcp_losses, to_f64};
+use crate::congestion::parts::window::{Bounds, Window, tcp_window, to_f64};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
@@ -274,18 +274,6 @@ impl Cubic {
 }
 
 impl Congestion for Cubic {
-    fn state(&self) -> Option<&'static str> {
-        Some(self.window.state())
-    }
-
-    #[inline]
-    fn decision(&self) -> Decision {
-        Decision {
-            pacing_rate: self.pace.rate(&self.params.pace, self.window.get()),
-            ..Decision::window(self.window.bytes())
-        }
-    }
-
     fn on_ack(&mut self, ack: &Ack) -> Decision {
         self.pace.smooth(ack.rtt);
         // Without the time in which nothing was under way.
@@ -302,5 +290,5 @@ impl Congestion for Cubic {
         self.decision()
     }
 
-    tcp_losses!();
+    tcp_window!();
 }

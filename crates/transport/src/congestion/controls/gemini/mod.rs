@@ -14,7 +14,7 @@ use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Need
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
 pub use crate::congestion::parts::signals::RttBase;
 use crate::congestion::parts::signals::{DataWindow, Marks, Threshold};
-use crate::congestion::parts::window::{Bounds, Cap, LARGEST_CUT, Window, tcp_losses};
+use crate::congestion::parts::window::{Bounds, Cap, LARGEST_CUT, Window, tcp_window};
 use crate::path::{Class, Path};
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
@@ -367,19 +367,6 @@ impl Gemini {
 }
 
 impl Congestion for Gemini {
-    fn state(&self) -> Option<&'static str> {
-        Some(self.window.state())
-    }
-
-    fn decision(&self) -> Decision {
-        Decision {
-            cwnd: self.window.bytes(),
-            pacing_rate: self.pace.rate(&self.params.pace, self.window.get()),
-            next_timer: None,
-            allowance: None,
-        }
-    }
-
     fn on_ack(&mut self, ack: &Ack) -> Decision {
         let rtt_base = self.update_transport_state(ack);
         // Lines 2 and 3.
@@ -399,7 +386,7 @@ impl Congestion for Gemini {
         self.decision()
     }
 
-    tcp_losses!();
+    tcp_window!();
 }
 
 #[cfg(test)]
