@@ -113,10 +113,10 @@ impl Replies {
         held
     }
 
-    /// Forgets a reply that is held, if it is still.
+    /// Forgets a reply that is held, and gives it; `None`: it may leave already.
     #[cold]
-    pub(crate) fn forget(&mut self, held: Held) {
-        self.held.remove(&held);
+    pub(crate) fn forget(&mut self, held: Held) -> Option<Reply> {
+        self.held.remove(&held)
     }
 
     /// Forgets all that go to a host.

@@ -256,7 +256,7 @@ pub(crate) fn coding_name(name: &str) -> Result<&'static str, UnknownName> {
 /// # Errors
 /// If it is unknown.
 pub(crate) fn ack_name(name: &str) -> Result<&'static str, UnknownName> {
-    known("ACK policy", name, ack::OF_SCHEMES)
+    known("ACK policy", name, ack::NAMES)
 }
 
 /// A control's name.

@@ -50,14 +50,7 @@ pub(super) fn own_balance_schema(generator: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn ack_schema(generator: &mut SchemaGenerator) -> Schema {
-    let mut tables = AckConfig::json_schema(generator);
-    let is_known = |table: &serde_json::Value| {
-        table["properties"]["name"]["const"].as_str().is_some_and(|name| ack::OF_SCHEMES.contains(&name))
-    };
-    if let Some(tables) = tables.get_mut("oneOf").and_then(serde_json::Value::as_array_mut) {
-        tables.retain(is_known);
-    }
-    part_schema(ack::OF_SCHEMES, &tables)
+    part_schema(ack::NAMES, &AckConfig::json_schema(generator))
 }
 
 pub(super) fn recovery_schema(_: &mut SchemaGenerator) -> Schema {

@@ -5,7 +5,7 @@ use crate::random;
 use farspan_fabric::Fault;
 use farspan_fabric::fault::FaultKind;
 use farspan_sim::{Flow, Outcome, OwnBalance, Spec};
-use farspan_transport::ack::{AckConfig, every_second};
+use farspan_transport::ack::{AckConfig, delayed};
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::recovery::{RecoveryPolicy, Rto};
 use farspan_transport::{FlowOutcome, FlowProfile, Scheme};
@@ -20,8 +20,12 @@ fn acknowledged(acks: AckConfig) -> Arc<Scheme> {
     Arc::new(scheme)
 }
 
-fn every_second(us: u64) -> Arc<Scheme> {
-    acknowledged(AckConfig::EverySecond(every_second::EverySecondConfig { delay: Duration::from_us(us) }))
+fn delayed(us: u64) -> Arc<Scheme> {
+    acknowledged(AckConfig::Delayed(delayed::DelayedConfig {
+        delay: Duration::from_us(us),
+        quick: 0,
+        packets: 2,
+    }))
 }
 
 /// Flows between two sites and inside one.
@@ -44,15 +48,15 @@ fn acks(outcome: &Outcome) -> u64 {
 fn a_receiver_that_answers_every_second_packet_sends_half_the_acks() {
     let each = acknowledged(AckConfig::default());
     assert_eq!(acks(&run(&across(&each, &each, 100))), 300);
-    assert_eq!(acks(&run(&across(&every_second(10), &every_second(10), 100))), 150);
-    assert_eq!(acks(&run(&across(&each, &every_second(10), 100))), 200, "of flows between sites alone");
+    assert_eq!(acks(&run(&across(&delayed(10), &delayed(10), 100))), 150);
+    assert_eq!(acks(&run(&across(&each, &delayed(10), 100))), 200, "of flows between sites alone");
 }
 
 #[test]
 fn an_ack_that_is_held_leaves_when_its_time_has_come() {
     // Every packet waits for a second one longer than the sender's window lasts.
     let fct = |delay| {
-        let mut spec = across(&every_second(delay), &every_second(delay), 5);
+        let mut spec = across(&delayed(delay), &delayed(delay), 5);
         spec.flows.truncate(1);
         spec.initial_window = farspan_sim::InitialWindow::Bytes(MSS);
         let outcome = run(&spec);

@@ -1,6 +1,6 @@
 //! The contract of ACK policies: the arrivals that they are asked about, and their answers.
 
-use farspan_units::{Bytes, Time};
+use farspan_units::{Bytes, Duration, Time};
 
 /// A data packet that has arrived whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +20,8 @@ pub struct Arrival {
     pub is_mapped: bool,
     /// Whether it is the only packet above one that is missing.
     pub opens_gap: bool,
+    /// Whether it is the first packet that was missing, and later ones were here before.
+    pub fills_gap: bool,
     /// Whether it carries a congestion mark.
     pub ecn_ce: bool,
     /// Whether its sender asks for an ACK.
@@ -42,6 +44,7 @@ impl Arrival {
             is_covered: true,
             is_mapped: true,
             opens_gap: false,
+            fills_gap: false,
             ecn_ce: false,
             asks: false,
             completes_block: false,
@@ -50,7 +53,7 @@ impl Arrival {
     }
 }
 
-/// When the ACK of a packet leaves. The ACK before, if it is still held, never does.
+/// When the ACK of a packet leaves. The ACK before, if it is still held, never does, but for [`Self::Apart`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Release {
@@ -62,7 +65,8 @@ pub enum Release {
     /// Never by itself: a later ACK covers the packet. Only of a packet that [is mapped](Arrival::is_mapped), and by a
     /// policy that [holds](AckPolicy::holds) ACKs.
     WithNext,
-    /// As soon as the NIC takes it, behind the ACK before, if that one was to go [with the next](Self::WithNext).
+    /// As soon as the NIC takes it, behind the ACK before, if that one is held still or was to go
+    /// [with the next](Self::WithNext).
     Apart,
 }
 
@@ -78,6 +82,11 @@ pub trait AckPolicy {
     /// flight.
     fn holds(&self) -> Bytes {
         Bytes::ZERO
+    }
+
+    /// How long an ACK may be held for another packet; zero: it is not, or without a limit.
+    fn delays(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// A packet has arrived.

@@ -115,7 +115,7 @@ fn a_flow_that_ends_takes_its_timers_with_it_and_late_acks_say_nothing() {
     let mut endpoint = endpoint();
     endpoint.submit(us(0), message(0, 1, Rto::Path));
     send_all(&mut endpoint, us(0));
-    assert_eq!(endpoint.poll_timeout(), Some(us(0) + Rto::Path.initial(&testing::path())));
+    assert_eq!(endpoint.poll_timeout(), Some(us(0) + Rto::Path.initial(&testing::path(), Duration::ZERO)));
     endpoint.handle_packet(us(9), ack(PEER, 0, 0, us(0)));
     assert_eq!(endpoint.poll_timeout(), None);
     endpoint.poll_event();

@@ -91,12 +91,12 @@ impl Profiles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ack::every_second;
+    use crate::ack::delayed;
 
     #[test]
     fn equal_profiles_share_a_place_and_unknown_ones_have_none() {
         let delayed = |us| FlowProfile {
-            acks: AckConfig::EverySecond(every_second::EverySecondConfig { delay: us }),
+            acks: AckConfig::Delayed(delayed::DelayedConfig { delay: us, ..Default::default() }),
             ..FlowProfile::default()
         };
         let [short, long] = [1, 2].map(farspan_units::Duration::from_us).map(delayed);

@@ -27,6 +27,8 @@ pub struct Route {
     pub(crate) profile: FlowProfile,
     /// Payload for which the receiver [holds](AckPolicy::holds) its ACKs.
     pub(crate) held: Bytes,
+    /// How long the receiver [holds](AckPolicy::delays) an ACK for another packet.
+    pub(crate) ack_delay: Duration,
     /// The numbers of data and parity packets of a full block, if the scheme has blocks.
     shape: Option<Shape>,
     /// How many packets of a message may be shorter than full ones: the last ones, one and the parity of its block.
@@ -51,24 +53,33 @@ impl Route {
             CodingConfig::None(_) => None,
             CodingConfig::Mds(mds) => mds.timer,
         };
+        let acks = profile.acks.build();
+        let (held, ack_delay) = (acks.holds(), acks.delays());
+        let recovery = RecoveryConfig { rto: recovery.rto.beside(ack_delay), ..*recovery };
         Self {
             congestion: congestion.params(&path),
             on_nack: on_nack.unwrap_or(needs.nacks.by_default()),
             needs,
             balance: balance.clone(),
-            recovery: *recovery,
+            recovery,
             window_check: *window_check,
             coding: coding.clone(),
             profile: profile.clone(),
-            held: profile.acks.build().holds(),
+            held,
+            ack_delay,
             shape,
             tail: 1 + shape.map_or(0, |shape| u32::from(shape.parity())),
             block_timer: timer.unwrap_or(path.max_queueing),
             packet_time: path.packet_time(),
-            rto: recovery.rto.initial(&path),
-            path_rto: recovery.rto.of_path(&path),
+            rto: recovery.rto.initial(&path, ack_delay),
+            path_rto: recovery.rto.of_path(&path, ack_delay),
             path,
         }
+    }
+
+    /// Whether one ACK may stand for several packets.
+    pub(crate) const fn merges_acks(&self) -> bool {
+        !self.held.is_zero() || !self.ack_delay.is_zero()
     }
 
     /// The path.

@@ -291,15 +291,16 @@ impl Receiver {
             is_covered: seq < self.cumulative,
             is_mapped: seq.saturating_sub(self.cumulative) <= u64::BITS,
             opens_gap: is_new && seq >= self.cumulative && self.arrived.is_single(),
+            fills_gap: is_new
+                && seq < self.cumulative
+                && (self.cumulative - seq > 1 || !self.arrived.is_empty()),
             ecn_ce,
             asks,
             completes_block: block_complete,
             is_last,
         };
-        if let Some(held) = duties.held.take() {
-            replies.forget(held);
-        }
-        let waiting = duties.waiting.take();
+        let held = duties.held.take().and_then(|held| replies.forget(held));
+        let waiting = duties.waiting.take().or(held);
         match duties.policy.on_arrival(&arrival) {
             ack::Release::Now => replies.push(reply),
             ack::Release::At(at) => duties.held = Some(replies.hold(at, reply)),

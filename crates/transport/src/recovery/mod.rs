@@ -50,23 +50,33 @@ pub enum Rto {
 }
 
 impl Rto {
-    /// The time-out of a packet that never timed out before.
+    /// The time-out of a packet that never timed out before, where the receiver may hold an ACK for `ack_delay`.
     #[must_use]
-    pub(crate) fn initial(self, path: &Path) -> Duration {
+    pub(crate) fn initial(self, path: &Path, ack_delay: Duration) -> Duration {
         match self {
-            Self::Path => path.base_rtt + path.max_queueing,
+            Self::Path => path.base_rtt + path.max_queueing + ack_delay,
             Self::Rfc6298 { initial: rto, .. } | Self::Fixed(rto) => rto,
-            Self::BaseRtts(count) => path.base_rtt * u64::from(count),
+            Self::BaseRtts(count) => path.base_rtt * u64::from(count) + ack_delay,
+        }
+    }
+
+    /// The same where the receiver may hold an ACK for so long: no time-out that follows round trips is shorter.
+    pub(crate) fn beside(self, ack_delay: Duration) -> Self {
+        match self {
+            Self::Rfc6298 { initial, variance_floor, min } => {
+                Self::Rfc6298 { initial, variance_floor: variance_floor.max(ack_delay), min }
+            }
+            other => other,
         }
     }
 
     /// How long an answer may be due on a path before one asks why. Of [`Self::Rfc6298`] that of the path: its first time-out is
     /// that long because no round trip is known yet, and here the path is.
     #[must_use]
-    pub(crate) fn of_path(self, path: &Path) -> Duration {
+    pub(crate) fn of_path(self, path: &Path, ack_delay: Duration) -> Duration {
         match self {
-            Self::Rfc6298 { variance_floor, .. } => Self::Path.initial(path) + variance_floor,
-            other => other.initial(path),
+            Self::Rfc6298 { variance_floor, .. } => Self::Path.initial(path, ack_delay) + variance_floor,
+            other => other.initial(path, ack_delay),
         }
     }
 }
@@ -102,16 +112,27 @@ mod tests {
         let mut path = path();
         path.base_rtt = Duration::from_us(14);
         path.max_queueing = Duration::from_us(500);
-        assert_eq!(Rto::Path.initial(&path), Duration::from_us(514));
-        assert_eq!(Rto::Fixed(Duration::from_us(9)).initial(&path), Duration::from_us(9));
-        assert_eq!(Rto::BaseRtts(3).initial(&path), Duration::from_us(42));
+        assert_eq!(Rto::Path.initial(&path, Duration::ZERO), Duration::from_us(514));
+        assert_eq!(Rto::Fixed(Duration::from_us(9)).initial(&path, Duration::ZERO), Duration::from_us(9));
+        assert_eq!(Rto::BaseRtts(3).initial(&path, Duration::ZERO), Duration::from_us(42));
+    }
+
+    #[test]
+    fn no_time_out_but_a_constant_is_shorter_than_the_receiver_may_hold_an_ack() {
+        let (mut path, ms) = (path(), Duration::from_ms);
+        (path.base_rtt, path.max_queueing) = (ms(10), ms(2));
+        assert_eq!(Rto::Path.initial(&path, ms(40)), ms(52));
+        assert_eq!(Rto::BaseRtts(3).initial(&path, ms(40)), ms(70));
+        assert_eq!(Rto::Fixed(ms(9)).initial(&path, ms(40)), ms(9));
+        let of = |variance_floor| Rto::Rfc6298 { initial: ms(1000), variance_floor, min: ms(1) };
+        assert_eq!([ms(1), ms(200)].map(|floor| of(floor).beside(ms(40))), [of(ms(40)), of(ms(200))]);
     }
 
     #[test]
     fn before_the_first_sample_the_time_out_of_rfc_6298_is_what_was_given_and_a_second_by_default() {
         let (initial, variance_floor, min) =
             (Duration::from_us(9), Duration::from_ms(1), Duration::from_ms(2));
-        assert_eq!(Rto::Rfc6298 { initial, variance_floor, min }.initial(&path()), initial);
-        assert_eq!(RecoveryConfig::default().rto.initial(&path()), Duration::from_ms(1000));
+        assert_eq!(Rto::Rfc6298 { initial, variance_floor, min }.initial(&path(), Duration::ZERO), initial);
+        assert_eq!(RecoveryConfig::default().rto.initial(&path(), Duration::ZERO), Duration::from_ms(1000));
     }
 }

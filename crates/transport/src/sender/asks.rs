@@ -26,7 +26,7 @@ impl Sender {
     /// where each packet has its own.
     #[cold]
     pub(super) fn packets_of(&self, bytes: Bytes) -> u32 {
-        if self.route.held.is_zero() {
+        if !self.route.merges_acks() {
             return 1;
         }
         u32::try_from(bytes.segments(self.route.path.mss)).unwrap_or(u32::MAX).max(1)

@@ -46,7 +46,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn note_paths(&mut self, now: Time, ack: &WireAck<'_>) {
         // Of a coded message an ACK covers packets, too, that are not needed and need not have arrived.
-        let is_silent = self.route.held.is_zero() || ack.ecn_ce || self.blocks().is_some();
+        let is_silent = !self.route.merges_acks() || ack.ecn_ce || self.blocks().is_some();
         if is_silent || !self.sent.keeps_entropies() {
             return;
         }

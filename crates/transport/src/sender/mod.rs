@@ -104,7 +104,7 @@ impl Sender {
         let last = *size - mss * u64::from(segments.saturating_sub(1));
         let layout = route.layout(*size);
         let packets = layout.as_ref().map_or(segments, Layout::packets);
-        let wants = Wants::new(&route.needs, &balancer, layout.is_some() || !route.held.is_zero());
+        let wants = Wants::new(&route.needs, &balancer, layout.is_some() || route.merges_acks());
         let cold = ColdState::new(now, message, layout);
         let numbers = message.via.as_ref().is_some_and(|via| via.numbers.is_some());
         let wants_acks = cold.as_ref().is_some_and(|cold| cold.recovery.wants_acks());
@@ -189,7 +189,8 @@ impl Sender {
     #[inline]
     fn rto_policy(&self) -> RtoPolicy {
         let rto = self.cold.as_ref().map_or(self.route.rto, |cold| cold.rto);
-        RtoPolicy { rto, backs_off: self.route.recovery.backoff }
+        let (backs_off, ack_delay) = (self.route.recovery.backoff, self.route.ack_delay);
+        RtoPolicy { rto, backs_off, ack_delay, is_lone: self.in_flight <= self.route.path.mss }
     }
 
     /// When the next packet may leave (may lie in the past); `None` while there is nothing to send or the window is

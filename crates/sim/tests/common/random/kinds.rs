@@ -12,7 +12,8 @@ pub fn policy_spec(seed: u64) -> Spec {
         let scheme = Arc::make_mut(scheme);
         if !draw.one_in(4) {
             let delay = draw.time(base.packet, base.rtt);
-            scheme.profile.acks = AckConfig::EverySecond(ack::every_second::EverySecondConfig { delay });
+            scheme.profile.acks =
+                AckConfig::Delayed(ack::delayed::DelayedConfig { delay, quick: 0, packets: 2 });
         }
         if !draw.one_in(3) {
             scheme.recovery.policy = RecoveryPolicy::SingleTimer;

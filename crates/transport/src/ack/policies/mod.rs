@@ -1,13 +1,12 @@
 //! The ACK policies, one file each, and their registry.
 
 pub mod coalesced;
-#[cfg(any(test, feature = "testing"))]
-pub mod every_second;
+pub mod delayed;
 pub mod per_packet;
 
 use crate::ack::contract::{AckPolicy, Arrival, Release};
 use alloc::boxed::Box;
-use farspan_units::Bytes;
+use farspan_units::{Bytes, Duration};
 
 /// Generates [`Acknowledger`] and, by the macro of all registries, [`AckConfig`] and the lists.
 macro_rules! policies {
@@ -50,6 +49,12 @@ macro_rules! policies {
                 }
             }
 
+            fn delays(&self) -> Duration {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.delays(),)*
+                }
+            }
+
             fn on_arrival(&mut self, arrival: &Arrival) -> Release {
                 match self {
                     $($(#[$meta])* Self::$variant(policy) => policy.on_arrival(arrival),)*
@@ -63,15 +68,8 @@ macro_rules! policies {
 policies! {
     PerPacket, per_packet::PerPacketConfig, "per_packet", "An ACK for each packet, at once", "Uno, section 4";
     Coalesced, coalesced::CoalescedConfig, "coalesced", "An ACK after so many bytes, on a mark, and when asked", "uet-htsim, `UecSink`";
-    #[cfg(any(test, feature = "testing"))]
-    EverySecond, every_second::EverySecondConfig, "every_second", "An ACK for every second packet, or after a delay", "RFC 5681, section 4.2";
+    Delayed, delayed::DelayedConfig, "delayed", "An ACK for every second packet, or after a delay", "RFC 5681, section 4.2";
 }
-
-/// How many of the policies only tests use.
-const ONLY_IN_TESTS: usize = if cfg!(any(test, feature = "testing")) { 1 } else { 0 };
-
-/// The name of every policy that a scheme can have, in the order of the registry.
-pub const OF_SCHEMES: &[&str] = NAMES.split_at(NAMES.len() - ONLY_IN_TESTS).0;
 
 impl Default for AckConfig {
     fn default() -> Self {

@@ -58,8 +58,9 @@ pub struct Ack<'a> {
     /// Of these, what it names by its map alone though each such packet had an ACK of its own: that one is lost, as a rule, and
     /// with it whether the packet came marked. Zero where there are no maps.
     pub mapped: Bytes,
-    /// For how many packets' ACKs it stands: 1, but of a receiver that [holds](crate::ack::AckPolicy::holds) ACKs as many
-    /// as this one acknowledges for the first time and [echoes](Self::echoed_bytes) the mark of, at least 1.
+    /// For how many packets' ACKs it stands: 1, but of a receiver that [holds](crate::ack::AckPolicy::holds) or
+    /// [delays](crate::ack::AckPolicy::delays) ACKs as many as this one acknowledges for the first time and
+    /// [echoes](Self::echoed_bytes) the mark of, at least 1.
     pub acked_packets: u32,
     /// Whether the acknowledged packet arrived with a congestion mark. So did all whose mark it [echoes](Self::echoed_bytes),
     /// unless an earlier ACK was lost or overtaken.

@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn a_packet_times_out_a_time_out_after_it_left_and_twice_as_late_after_each_time_out() {
-        let rto_policy = RtoPolicy { rto: Duration::from_us(100), backs_off: true };
+        let rto_policy = RtoPolicy::of(Duration::from_us(100));
         let (mut policy, mut sent) = (PerPacketRto::new(Time::ZERO), SentMap::new(false));
         let us = |us| Time::ZERO + Duration::from_us(us);
         sent.send_new(us(1), 0);

@@ -9,8 +9,8 @@
 //! before an acknowledged one (step 3), and a loss was spurious if an older transmission than the last arrives (the
 //! RFC's DSACK). Each packet is waited for as long as its own send time asks, where the RFC's timer waits for the newest
 //! of them. Of an ACK for several packets, round trip and reordering are those of the packet that it echoes: what others
-//! would say comes later. Left out: the allowance for delayed ACKs (`max_ack_delay`), and the one second before the first RTT sample:
-//! the first probe leaves when the time-out runs out.
+//! would say comes later. Left out: the one second before the first RTT sample: the first probe leaves when the time-out
+//! runs out.
 
 use crate::recovery::contract::{Acked, Expired, Recover, Verdict};
 use crate::recovery::rtt::RttEstimate;
@@ -178,11 +178,14 @@ impl Rack {
         self.started_at.saturating_add(rto_policy.after(self.expiries))
     }
 
-    /// When the probe leaves (section 7.2: PTO = 2 SRTT, not after the time-out); `None`: none is to leave.
+    /// When the probe leaves (section 7.2: PTO = 2 SRTT, and TLP.max_ack_delay with one packet in flight, not after the
+    /// time-out); `None`: none is to leave.
     fn probe_due(&self, rto_policy: RtoPolicy) -> Option<Time> {
         let wanted = self.recovery_end.is_none() && self.probe.is_none() && self.in_order;
         let rto = self.rto_due(rto_policy);
-        wanted.then(|| self.srtt.map_or(rto, |srtt| rto.min(self.last_news.saturating_add(srtt * 2))))
+        let ack_delay = if rto_policy.is_lone { rto_policy.ack_delay } else { Duration::ZERO };
+        let pto = |srtt: Duration| self.last_news.saturating_add(srtt * 2 + ack_delay);
+        wanted.then(|| self.srtt.map_or(rto, |srtt| rto.min(pto(srtt))))
     }
 
     /// When the probe leaves, or else the time-out runs out.
@@ -247,9 +250,11 @@ impl Recover for Rack {
     #[inline]
     fn on_sent(&mut self, now: Time, _timeouts: u32, was_idle: bool, rto_policy: RtoPolicy) -> Time {
         self.last_news = now;
-        // A packet behind others only puts off what was due for the tail.
         if was_idle {
             self.started_at = now;
+        }
+        // A packet behind others only puts off what was due for the tail, but that of a lone packet waits for a held ACK.
+        if was_idle || !rto_policy.ack_delay.is_zero() {
             self.armed = self.armed.min(self.tail_due(rto_policy));
         }
         self.armed

@@ -87,7 +87,7 @@ mod tests {
     use alloc::vec::Vec;
     use farspan_units::Duration;
 
-    const RTO_POLICY: RtoPolicy = RtoPolicy { rto: Duration::from_us(100), backs_off: true };
+    const RTO_POLICY: RtoPolicy = RtoPolicy::of(Duration::from_us(100));
 
     fn us(us: u64) -> Time {
         Time::ZERO + Duration::from_us(us)

@@ -76,9 +76,19 @@ pub(crate) struct RtoPolicy {
     pub rto: Duration,
     /// Whether it doubles with each time-out of the same packet.
     pub backs_off: bool,
+    /// How long the receiver may hold an ACK for another packet (RFC 8985, TLP.max_ack_delay).
+    pub ack_delay: Duration,
+    /// Whether no more than one packet is in flight, so that no other one makes the receiver acknowledge it.
+    pub is_lone: bool,
 }
 
 impl RtoPolicy {
+    /// This time-out with back-off, and ACKs that come at once.
+    #[cfg(test)]
+    pub(crate) const fn of(rto: Duration) -> Self {
+        Self { rto, backs_off: true, ack_delay: Duration::ZERO, is_lone: false }
+    }
+
     /// The time-out of a packet that timed out so often.
     #[inline]
     pub(crate) const fn after(self, timeouts: u32) -> Duration {

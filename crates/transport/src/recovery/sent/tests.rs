@@ -8,7 +8,7 @@ use farspan_units::Duration;
 use proptest::prelude::*;
 
 const RTO: Duration = Duration::from_us(100);
-const RTO_POLICY: RtoPolicy = RtoPolicy { rto: RTO, backs_off: true };
+const RTO_POLICY: RtoPolicy = RtoPolicy::of(RTO);
 /// After all that happens in tests that do not count time themselves.
 const LATER: Time = Time::from_ps(1 << 40);
 

@@ -213,7 +213,7 @@ fn a_lost_tail_comes_back_by_a_time_out_or_a_probe() {
         let c = flow.sender.view().counters;
         assert_eq!((c.timeouts + c.losses, c.retransmitted_packets), (2, 2), "{}", policy.name());
         assert_eq!(c.timeouts == 0, c.probes == 1, "{}", policy.name());
-        let is_late = flow.now > Time::ZERO + Rto::Path.initial(&path());
+        let is_late = flow.now > Time::ZERO + Rto::Path.initial(&path(), Duration::ZERO);
         assert_eq!(is_late, c.probes == 0, "{}", policy.name());
     }
 }

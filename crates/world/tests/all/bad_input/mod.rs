@@ -238,7 +238,7 @@ fn wrong_values_name_the_argument_that_set_them() {
         ("transport.payload=0B", "transport.payload", &["from 1B"]),
         ("transport.balance=rsp", "transport.balance", &["did you mean \"rps\""]),
         ("transport.ack=coalesce", "transport.ack", &["ACK policy", "did you mean \"coalesced\""]),
-        ("transport.ack=every_second", "transport.ack", &["ACK policy"]),
+        ("transport.ack=every_third", "transport.ack", &["ACK policy"]),
         ("transport.ack={ bytes = \"1KiB\" }", "transport.ack.name", &["coalesced"]),
         (
             "transport.ack={ name = \"coalesced\", bytes = \"0B\" }",

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 /// The round trip, in microseconds; a quarter of it is the reordering window.
 const R: u64 = 40;
 /// Long enough to stay out of the way.
-const RTO_POLICY: RtoPolicy = RtoPolicy { rto: Duration::from_us(1000), backs_off: true };
+const RTO_POLICY: RtoPolicy = RtoPolicy::of(Duration::from_us(1000));
 
 fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
@@ -257,7 +257,7 @@ fn one_probe_is_out_at_a_time_and_the_time_out_follows_it() {
 
 #[test]
 fn where_the_time_out_is_shorter_the_probe_takes_its_place_and_it_starts_again() {
-    let mut flow = Flow::with(3, RtoPolicy { rto: Duration::from_us(R + 10), backs_off: true });
+    let mut flow = Flow::with(3, RtoPolicy::of(Duration::from_us(R + 10)));
     flow.ack(0);
     flow.expect(us(2 * R + 10), &[Said::Probe]);
     flow.resend(2 * R + 10);
@@ -385,4 +385,17 @@ fn only_the_first_packet_of_a_flight_asks_for_a_timer() {
     flow.sent.send_new(us(6), 0);
     assert_eq!(flow.rack.on_sent(us(6), 0, false, RTO_POLICY), due);
     assert!(flow.rack.tail_due(RTO_POLICY) >= due, "the second one puts nothing forward");
+}
+
+#[test]
+fn the_probe_for_a_lone_packet_waits_for_an_ack_that_may_be_held() {
+    let delayed = RtoPolicy { ack_delay: Duration::from_us(500), ..RTO_POLICY };
+    let mut flow = Flow::with(1, RtoPolicy { is_lone: true, ..delayed });
+    flow.ack(0);
+    flow.send(100);
+    assert_eq!(flow.deadline(100), us(100 + 2 * R + 500));
+    flow.rto_policy = delayed;
+    flow.send(110);
+    assert!(flow.rack.armed <= us(110 + 2 * R), "a second packet makes the receiver acknowledge both");
+    flow.expect(us(110 + 2 * R), &[Said::Probe]);
 }
