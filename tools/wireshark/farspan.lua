@@ -10,8 +10,9 @@ local PORT = 17923
 local KINDS = {
   [0] = "data", [1] = "ACK", [2] = "NACK", [3] = "coded data", [4] = "block NACK", [5] = "ACK with a map", [6] = "pull",
   [7] = "CNP", [8] = "numbered data", [9] = "ACK of a proxy", [10] = "passed on", [11] = "gap NACK",
+  [12] = "opening",
 }
-local LENGTHS = { [0] = 26, [1] = 24, [2] = 24, [3] = 34, [4] = 20, [5] = 32, [6] = 16, [7] = 12, [8] = 29, [9] = 28, [10] = 16, [11] = 16 }
+local LENGTHS = { [0] = 26, [1] = 24, [2] = 24, [3] = 34, [4] = 20, [5] = 32, [6] = 16, [7] = 12, [8] = 29, [9] = 28, [10] = 16, [11] = 16, [12] = 20 }
 
 local f = {
   version = ProtoField.uint8("farspan.version", "Version", base.DEC, nil, 0xf0),
@@ -113,6 +114,15 @@ local function cnp_fields(buffer, tree)
   return string.format("flow %d", buffer(4, 4):uint())
 end
 
+local function open_fields(buffer, tree)
+  tree:add(f.profile, buffer(1, 1))
+  tree:add(f.entropy, buffer(2, 2))
+  tree:add(f.flow, buffer(4, 4))
+  tree:add(f.sent_at, buffer(8, 8))
+  tree:add(f.packets, buffer(16, 4))
+  return string.format("flow %d of %d packets", buffer(4, 4):uint(), buffer(16, 4):uint())
+end
+
 local function passed_on_fields(buffer, tree)
   tree:add(f.flow, buffer(4, 4))
   tree:add(f.cumulative, buffer(8, 4))
@@ -157,6 +167,8 @@ function farspan.dissector(buffer, pinfo, root)
     text = passed_on_fields(buffer, tree)
   elseif kind == 11 then
     text = gap_fields(buffer, tree)
+  elseif kind == 12 then
+    text = open_fields(buffer, tree)
   else
     text = ack_fields(buffer, tree, kind)
   end

@@ -7,8 +7,8 @@ use farspan_transport::congestion::{self, Congestion, CongestionConfig, Floor, S
 use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{MAX_HEADER, View, telemetry};
 use farspan_transport::{
-    Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Route, Scheme, Trimmed,
-    WindowCheck,
+    Connection, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Route, Scheme,
+    Trimmed, WindowCheck,
 };
 use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 use std::sync::Arc;
@@ -64,6 +64,7 @@ pub(crate) fn route_of(input: &mut Input<'_>, codings: &[&'static str]) -> (Arc<
         },
         on_nack: None,
         window_check: WindowCheck::Below,
+        connection: Connection::default(),
         profile: FlowProfile::default(),
     };
     let start = Start { path: &path, size: MSS, initial_cwnd: MSS * 20, seed: 1, flow: FlowId(0) };

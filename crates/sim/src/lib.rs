@@ -13,7 +13,7 @@
 //! use farspan_transport::coding::CodingConfig;
 //! use farspan_transport::congestion::CongestionConfig;
 //! use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
-//! use farspan_transport::{FlowProfile, Scheme, WindowCheck};
+//! use farspan_transport::{FlowProfile, Scheme, Connection, WindowCheck};
 //! use farspan_units::{Bytes, Duration, HostId, Rate, Time};
 //!
 //! let (rate, delay) = (Rate::from_gbps(100), Duration::from_us(1));
@@ -24,6 +24,7 @@
 //!     recovery: RecoveryConfig { rto: Rto::Path, backoff: true, policy: RecoveryPolicy::PerPacketRto },
 //!     on_nack: None,
 //!     window_check: WindowCheck::Below,
+//!     connection: Connection::default(),
 //!     profile: FlowProfile::default(),
 //! });
 //! let spec = Spec {

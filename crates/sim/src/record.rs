@@ -13,7 +13,7 @@ use farspan_fabric::{Access, Packet, PacketId, Packets};
 use farspan_transport::balance::Entropy;
 use farspan_transport::coding::Layout;
 use farspan_transport::in_place::{DataPacket, Reply};
-use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header, Numbered, Place};
+use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header, Numbered, Open, Place};
 use farspan_units::{Bytes, Duration, HostId, Time};
 
 // What a record is.
@@ -35,6 +35,7 @@ const PULL: u8 = 11;
 const MARK: u8 = 12;
 /// In a digest neither a kind of ACK nor a trimmed packet has it.
 const CNP: u8 = 15;
+const OPEN: u8 = 13;
 
 /// Send times travel in 46 bits of picoseconds: exact while a packet, and then its ACK, is under way for less
 /// than 70 s.
@@ -149,6 +150,10 @@ pub(crate) fn insert(
             let kind = if data.len == 0 { MARK } else { NUMBERED };
             (data_record(kind, &data, words, to, size), Some([pack_numbered(place), 0]))
         }
+        Header::Open(Open { flow, packets, sent_at, entropy, profile }) => {
+            let packet = Packet::new(flow, to, size, entropy, true, OPEN);
+            (filled(packet, [packets, sender(from, profile)], sent_at, 0, 0), None)
+        }
         Header::Feedback(feedback) => feedback_record(feedback, to, size, entropy),
         header => unreachable!("no record has room for {header:?}"),
     };
@@ -248,6 +253,7 @@ pub(crate) fn digest(header: &Header, passes: bool) -> (u64, u32) {
         Header::Data(data) => (DATA, data.seq),
         Header::Coded(coded) => (CODED, coded.data.seq),
         Header::Numbered(numbered) => (NUMBERED, numbered.data.seq),
+        Header::Open(open) => (OPEN, open.packets),
         Header::Feedback(Feedback { seq, fate, .. }) => match fate {
             Fate::Arrived { ecn_ce, block_complete, .. } => {
                 (ACK + u8::from(ecn_ce) + u8::from(block_complete) * 4, seq)
@@ -304,6 +310,10 @@ pub(crate) fn unpack(
             let (from, data) = data(packet, now, message().packets);
             let place = unpack_numbered(beside[0]);
             (Some(from), Header::Numbered(Numbered { data, place }))
+        }
+        OPEN => {
+            let (from, Data { flow, seq: packets, sent_at, entropy, profile, .. }) = data(packet, now, 0);
+            (Some(from), Header::Open(Open { flow, packets, sent_at, entropy, profile }))
         }
         _ => (None, Header::Feedback(feedback(packet, beside, now))),
     }
@@ -395,7 +405,7 @@ mod tests {
         #[test]
         fn unpacking_gives_back_what_was_packed(
             flow in any::<u32>(), seq in any::<u32>(), second in any::<u32>(), sent in 0_u64..1 << 55, age in 0_u64..1 << 45,
-            len in 1_u16..9000, entropy in any::<u16>(), ce in any::<bool>(), kind in 0..12_u8, trimmed in any::<bool>(),
+            len in 1_u16..9000, entropy in any::<u16>(), ce in any::<bool>(), kind in 0..13_u8, trimmed in any::<bool>(),
             wait in any::<u32>(), block_complete in any::<bool>(), from in 0..Packet::MAX_HOSTS, profile in any::<u8>(), map in 1_u64..,
         ) {
             let (flow, sent_at, header) = (FlowId(flow), Time::from_ps(sent), Bytes::new(64));
@@ -417,6 +427,7 @@ mod tests {
                 6 => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Pull { count: wait } }),
                 7 => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Cnp }),
                 8 => Header::Numbered(Numbered { data, place }),
+                12 => Header::Open(Open { flow, packets: second, sent_at, entropy, profile }),
                 9 => feedback(Fate::Taken { echo, ecn_ce: ce, limit: wait }),
                 10 => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::PassedOn { limit: wait } }),
                 _ => Header::Feedback(Feedback { flow, seq: 0, cumulative: 0, fate: Fate::Gap { first: place, count: len } }),
@@ -430,7 +441,7 @@ mod tests {
             }
             let beside = packets.words(id);
             let packet = packets.remove(id);
-            prop_assert_eq!(unpack(&packet, beside, now, || message), (is_data.then_some(from), value));
+            prop_assert_eq!(unpack(&packet, beside, now, || message), ((is_data || kind == 12).then_some(from), value));
         }
     }
 }

@@ -189,6 +189,10 @@ impl<W: Write> QlogWriter<W> {
             let kind = if is_mark { "farspan:burst_end" } else { "farspan:numbered" };
             frames.push(json!({ "frame_type": kind, "lane": lane, "number": number }));
         }
+        if let Header::Open(open) = header {
+            front["packet_type"] = "initial".into();
+            frames.push(json!({ "frame_type": "farspan:open", "packets": open.packets }));
+        }
         frames.extend(header.feedback().map(feedback_frame));
         let mut data = json!({ "header": front, "frames": frames, "raw": { "length": size.get() } });
         if trimmed {

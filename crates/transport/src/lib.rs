@@ -119,6 +119,7 @@ mod table;
 pub mod wire;
 
 pub use endpoint::{Endpoint, EndpointConfig, Event, MAX_HOSTS};
+pub use flow::connection::Connection;
 pub use flow::counters::{ReceiverCounters, SenderCounters};
 pub use flow::message::{Incoming, Message, Poll, Received, Transmit, Trimmed};
 pub use flow::outcome::FlowOutcome;

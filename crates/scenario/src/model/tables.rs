@@ -84,6 +84,13 @@ tables! {
         /// per_packet.
         #[schemars(schema_with = "ack_schema")]
         ack: Part,
+        /// Whether a flow begins with a handshake, as a TCP connection does: a round trip before its first packet. Default: false.
+        handshake: bool,
+        /// Payload that leaves in one go at most, as TCP's segments do that NICs cut up ("64KiB"); "0B": each packet leaves by
+        /// itself. Default: 0B.
+        burst: Bytes,
+        /// Whether a cut of the window on loss is spread over a round trip (proportional rate reduction, RFC 9937). Default: false.
+        prr: bool,
     }
 
     /// The hosts.

@@ -249,6 +249,9 @@ fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError>
         ack_priority: written.ack_priority.unwrap_or(true),
         balance,
         ack,
+        handshake: written.handshake.unwrap_or(false),
+        burst: written.burst.unwrap_or(Bytes::ZERO),
+        prr: written.prr.unwrap_or(false),
     })
 }
 

@@ -100,7 +100,7 @@ impl FlowTracer {
     pub(crate) fn sent(&mut self, now: Time, packet: &Seen, endpoint: &Endpoint) {
         let Seen { header, size, entropy, .. } = *packet;
         let flow = header.flow();
-        if header.is_mark() {
+        if header.is_mark() || matches!(header, Header::Open(_)) {
             if !self.sending.contains_key(&flow) {
                 return;
             }
@@ -129,6 +129,12 @@ impl FlowTracer {
         let flow = header.flow();
         let arrived = What::Arrived { header, size, entropy, ecn_ce, trimmed };
         let Some(seq) = header.data().map(|data| data.seq) else {
+            if matches!(header, Header::Open(_)) {
+                if self.receiving.contains_key(&flow) {
+                    self.extend(now, flow, End::Receiver, [arrived]);
+                }
+                return;
+            }
             if self.sending.contains_key(&flow) {
                 self.extend(now, flow, End::Sender, [arrived]);
                 self.sample(now, flow, Cause::Header(&header), endpoint);
@@ -204,7 +210,7 @@ impl Sending {
     /// The round trip of an ACK, as the sender takes it.
     fn sample(&mut self, now: Time, feedback: &Feedback) {
         if let Some(echo) = feedback.acknowledged()
-            && feedback.seq < self.next
+            && (feedback.seq < self.next || self.next == 0)
             && echo.sent_at <= now
         {
             let rtt = now.since(echo.sent_at);

@@ -16,7 +16,7 @@ use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::CodingConfig;
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
-use farspan_transport::{FlowProfile, Scheme, WindowCheck};
+use farspan_transport::{Connection, FlowProfile, Scheme, WindowCheck};
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, Rate, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,6 +33,7 @@ pub fn scheme(congestion: CongestionConfig, balance: &str) -> Arc<Scheme> {
         coding: CodingConfig::by_name("none").expect("a built-in name"),
         on_nack: None,
         window_check: WindowCheck::Below,
+        connection: Connection::default(),
     })
 }
 

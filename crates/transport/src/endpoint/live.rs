@@ -58,7 +58,10 @@ impl Live {
         }
         let next = self.sender.next_send();
         if next.is_some_and(|at| at <= now) {
-            return schedule.pass();
+            if !self.sender.keeps_turn() {
+                schedule.pass();
+            }
+            return;
         }
         schedule.leave();
         self.sender.set_scheduled(next.is_some());

@@ -19,12 +19,12 @@ use crate::flow::profile::Profiles;
 use crate::path::Path;
 use crate::proxy::Proxies;
 use crate::pulls::Pulls;
-use crate::receiver::{Receiver, ReceiverReport, ReceiverView};
+use crate::receiver::{self, Receiver, ReceiverReport, ReceiverView};
 use crate::recovery::PacketState;
-use crate::replies::Replies;
+use crate::replies::{Replies, Reply};
 use crate::sender::{Leaving, Sender, SenderReport, SenderView, Take};
 use crate::table::{Fixed, FlowMap, Key, PeerFlow, Table};
-use crate::wire::{Feedback, Header, Numbered};
+use crate::wire::{Echo, Fate, Feedback, Header, Numbered, Open};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use delivered::Delivered;
@@ -221,6 +221,10 @@ impl Endpoint {
             (Header::Numbered(numbered), Trimmed::No) => {
                 return self.on_numbered(now, from, &numbered, ecn_ce, telemetry);
             }
+            (Header::Open(open), _) => {
+                self.on_opening(from, &open, ecn_ce);
+                return None;
+            }
             (Header::Data(data), _) => (data, None, None),
             (Header::Numbered(Numbered { data, place }), _) => (data, Some(place), None),
             (Header::Coded(coded), _) => (coded.data, None, Some(self.layout(&coded)?)),
@@ -257,6 +261,17 @@ impl Endpoint {
         if self.proxies.is_some() {
             self.note_onward(now, feedback.flow);
         }
+    }
+
+    /// A flow is opened: the answer waits for the NIC. Nothing is kept of it.
+    #[cold]
+    fn on_opening(&mut self, from: HostId, open: &Open, ecn_ce: bool) {
+        let Open { flow, packets, sent_at, entropy, .. } = *open;
+        let echo = Echo { sent_at, entropy };
+        let fate = Fate::Arrived { echo, ecn_ce, block_complete: false, map: 0 };
+        let feedback = Feedback { flow, seq: packets, cumulative: 0, fate };
+        let entropy = u16::from(receiver::ack_entropy_start(self.config.seed, flow));
+        self.replies.push(Reply::bare(from, entropy, feedback));
     }
 
     /// A sender has its last ACK.

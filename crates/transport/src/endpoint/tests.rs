@@ -11,7 +11,7 @@ use crate::congestion::{
 use crate::notifier::CnpConfig;
 use crate::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use crate::wire::{self, Echo, Fate};
-use crate::{FlowProfile, Path, Route, Scheme, WindowCheck};
+use crate::{Connection, FlowProfile, Path, Route, Scheme, WindowCheck};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -38,6 +38,7 @@ fn message_over(path: Path, flow: u32, packets: u64, rto: Rto) -> Message {
         coding: CodingConfig::by_name("none").unwrap(),
         on_nack: None,
         window_check: WindowCheck::Below,
+        connection: Connection::default(),
         profile: FlowProfile::default(),
     };
     let (flow, size, initial_cwnd) = (FlowId(flow), path.mss * packets, path.bdp);

@@ -1,6 +1,7 @@
 //! Facts of a flow before it starts and after it has ended: its message and scheme, those that flows of one path share,
 //! the counters of its record, and its outcome.
 
+pub(crate) mod connection;
 pub(crate) mod counters;
 pub(crate) mod message;
 pub(crate) mod outcome;

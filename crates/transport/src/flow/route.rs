@@ -4,6 +4,7 @@ use crate::ack::AckPolicy;
 use crate::balance::BalanceConfig;
 use crate::coding::{CodingConfig, Layout, Shape};
 use crate::congestion::{CongestionParams, Needs, OnNack};
+use crate::flow::connection::Connection;
 use crate::flow::profile::FlowProfile;
 use crate::recovery::RecoveryConfig;
 use crate::{Path, Scheme, WindowCheck};
@@ -23,6 +24,9 @@ pub struct Route {
     pub(crate) balance: BalanceConfig,
     pub(crate) recovery: RecoveryConfig,
     pub(crate) window_check: WindowCheck,
+    /// Whether the window lets a packet go as the check says, or only with others.
+    pub(crate) gate: Gate,
+    pub(crate) connection: Connection,
     pub(crate) coding: CodingConfig,
     pub(crate) profile: FlowProfile,
     /// Payload for which the receiver [holds](AckPolicy::holds) its ACKs.
@@ -43,11 +47,23 @@ pub struct Route {
     pub(crate) path_rto: Duration,
 }
 
+/// When the window lets a packet go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Gate {
+    /// As [`WindowCheck::Below`] says.
+    Below,
+    /// As [`WindowCheck::Fits`] says.
+    Fits,
+    /// Once a burst may leave.
+    Bursts,
+}
+
 impl Route {
     /// Computes the route of `scheme` over `path`.
     #[must_use]
     pub fn new(path: Path, scheme: &Scheme) -> Self {
-        let Scheme { congestion, on_nack, balance, recovery, window_check, coding, profile } = scheme;
+        let Scheme { congestion, on_nack, balance, recovery, window_check, connection, coding, profile } =
+            scheme;
         let (shape, needs) = (coding.shape(), congestion.needs());
         let timer = match coding {
             CodingConfig::None(_) => None,
@@ -63,6 +79,12 @@ impl Route {
             balance: balance.clone(),
             recovery,
             window_check: *window_check,
+            gate: match (connection.burst.is_zero(), window_check) {
+                (false, _) => Gate::Bursts,
+                (true, WindowCheck::Below) => Gate::Below,
+                (true, WindowCheck::Fits) => Gate::Fits,
+            },
+            connection: *connection,
             coding: coding.clone(),
             profile: profile.clone(),
             held,

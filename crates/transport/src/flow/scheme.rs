@@ -4,6 +4,7 @@ use crate::ack::AckConfig;
 use crate::balance::{BalanceConfig, ecmp};
 use crate::coding::{CodingConfig, none};
 use crate::congestion::{CongestionConfig, OnNack, bbr};
+use crate::flow::connection::Connection;
 use crate::flow::profile::FlowProfile;
 use crate::recovery::RecoveryConfig;
 
@@ -33,6 +34,8 @@ pub struct Scheme {
     pub coding: CodingConfig,
     /// When the window lets a packet go.
     pub window_check: WindowCheck,
+    /// What a flow does as TCP's connections do.
+    pub connection: Connection,
     /// The receiver's part, which both ends know.
     pub profile: FlowProfile,
 }
@@ -51,6 +54,7 @@ impl Scheme {
             recovery,
             coding: CodingConfig::None(none::NoneConfig::default()),
             window_check: WindowCheck::default(),
+            connection: Connection::default(),
             profile,
         }
     }

@@ -1,10 +1,13 @@
 //! The cold state of a sender, which only some schemes need.
 
+use super::bursts::Bursts;
+use super::opening::Opening;
 use super::proxied::ProxiedState;
 use super::records::Records;
-use crate::Message;
+use super::reduction::Reduction;
 use crate::coding::{Layout, OutgoingBlocks};
 use crate::recovery::{Recovery, Rto, RttEstimate};
+use crate::{Connection, Message};
 use alloc::boxed::Box;
 use farspan_units::{Duration, Time};
 
@@ -27,6 +30,12 @@ pub(super) struct ColdState {
     pub available: u32,
     /// Of a message that goes through a proxy, or went through one before.
     pub proxied: Option<Box<ProxiedState>>,
+    /// Of a message whose handshake has not ended.
+    pub opening: Option<Opening>,
+    /// Of a flow whose packets leave in bursts.
+    pub bursts: Option<Bursts>,
+    /// A cut of the window that is being made.
+    pub reduction: Option<Reduction>,
 }
 
 impl ColdState {
@@ -41,8 +50,14 @@ impl ColdState {
         let keeps_something = !matches!(recovery, Recovery::PerPacketRto(_));
         let asks = !route.held.is_zero();
         let is_proxied = message.via.is_some();
-        let is_needed =
-            records.is_some() || is_adaptive || keeps_something || blocks.is_some() || asks || is_proxied;
+        let is_connection = route.connection != Connection::default();
+        let is_needed = records.is_some()
+            || is_adaptive
+            || keeps_something
+            || blocks.is_some()
+            || asks
+            || is_proxied
+            || is_connection;
         is_needed.then(|| Self::with(now, message, recovery, records, blocks))
     }
 
@@ -54,6 +69,8 @@ impl ColdState {
         records: Option<Records>,
         blocks: Option<OutgoingBlocks>,
     ) -> Box<Self> {
+        let opening = Opening::of(message);
+        let room = message.via.as_ref().map_or(u32::MAX, |via| via.limit);
         Box::new(Self {
             records,
             rtt: RttEstimate::default(),
@@ -61,8 +78,11 @@ impl ColdState {
             rto: message.route.rto,
             blocks,
             asked_below: 0,
-            available: message.via.as_ref().map_or(u32::MAX, |via| via.limit),
+            available: if opening.is_some() { 0 } else { room },
             proxied: ProxiedState::of(now, message).map(Box::new),
+            opening,
+            bursts: (!message.route.connection.burst.is_zero()).then(|| Bursts::new(now)),
+            reduction: None,
         })
     }
 }

@@ -22,6 +22,13 @@ pub(super) struct WireAck<'a> {
     telemetry: Option<&'a Telemetry>,
 }
 
+impl WireAck<'_> {
+    /// The answer to the packet that opens a flow.
+    pub(super) const fn answer(echo: Echo, ecn_ce: bool) -> Self {
+        Self { seq: 0, cumulative: 0, echo, ecn_ce, block_complete: false, map: 0, telemetry: None }
+    }
+}
+
 /// Packets given up at once.
 #[derive(Clone, Copy, Default)]
 struct GivenUp {
@@ -44,8 +51,7 @@ impl Sender {
     ) -> bool {
         let Feedback { seq, cumulative, .. } = *feedback;
         if seq >= self.sent.next() {
-            // Of nothing that was sent.
-            return false;
+            return self.on_answer(now, feedback);
         }
         match feedback.fate {
             Fate::Arrived { echo, ecn_ce, block_complete, map } => {
@@ -96,7 +102,7 @@ impl Sender {
         if ack.block_complete && self.delivered != before {
             self.complete_block_of(now, ack.seq);
         }
-        if self.wants.blocks_or_asks() {
+        if self.wants.extras() {
             self.note_paths(now, ack);
         }
         self.acknowledge_below(now, ack.cumulative);
@@ -104,12 +110,33 @@ impl Sender {
         let rto_shrank = self.update_rtt(now, rtt);
 
         let bytes_acked = self.delivered - before + self.sent.take_unreported();
+        let at_send = if has_record { self.record_of(ack.seq) } else { None };
+        self.notify_of_ack(now, ack, (bytes_acked, mapped), at_send);
+        if self.wants.feedback() {
+            let sample = PathSample { now, sent_at, entropy: ack.echo.entropy, in_flight: self.in_flight };
+            self.balancer.on_ack(sample, ack.ecn_ce, &mut self.random);
+        }
+        let is_earlier = self.wants.acks() && {
+            let is_new = !bytes_acked.is_zero();
+            self.recover(&Acked { now, seq: ack.seq, sent_at, is_new, outcome, mapped_below })
+        };
+        rto_shrank || is_earlier
+    }
+
+    /// Notifies the control of an ACK, which acknowledges so much for the first time, of that so much by its map alone.
+    #[inline(always)]
+    pub(super) fn notify_of_ack(
+        &mut self,
+        now: Time,
+        ack: &WireAck<'_>,
+        (bytes_acked, mapped): (Bytes, Bytes),
+        at_send: Option<SendRecord>,
+    ) {
+        let (sent_at, rtt) = (ack.echo.sent_at, now.since(ack.echo.sent_at));
         let (in_flight, delivered) = (self.in_flight, self.delivered);
         let (acked_below, sent_below) = (self.sent.base(), self.sent.next());
         let has_losses = self.sent.has_standing_losses();
-        let at_send = if has_record { self.record_of(ack.seq) } else { None };
-        let acked_packets =
-            if self.wants.blocks_or_asks() { self.packets_of(bytes_acked - mapped) } else { 1 };
+        let acked_packets = if self.wants.extras() { self.packets_of(bytes_acked - mapped) } else { 1 };
         let ack_event = || congestion::Ack {
             now,
             bytes_acked,
@@ -128,21 +155,12 @@ impl Sender {
         };
         let Self { control, cwnd, pacing_rate, wants, .. } = self;
         control.dispatch_ack(ack_event, |decision| keep(decision, cwnd, pacing_rate, wants));
-        if self.wants.feedback() {
-            let sample = PathSample { now, sent_at, entropy: ack.echo.entropy, in_flight: self.in_flight };
-            self.balancer.on_ack(sample, ack.ecn_ce, &mut self.random);
-        }
-        let is_earlier = self.wants.acks() && {
-            let is_new = !bytes_acked.is_zero();
-            self.recover(&Acked { now, seq: ack.seq, sent_at, is_new, outcome, mapped_below })
-        };
-        rto_shrank || is_earlier
     }
 
     /// Notifies the recovery policy of an ACK, and gives up the packets that it marks lost. Returns whether the next
     /// time-out may run out earlier than before.
     #[inline(always)]
-    fn recover(&mut self, ack: &Acked) -> bool {
+    pub(super) fn recover(&mut self, ack: &Acked) -> bool {
         let rto_policy = self.rto_policy();
         let Some(cold) = &mut self.cold else { return false };
         let is_earlier = cold.recovery.on_good_ack(ack, &cold.rtt, &mut self.sent, rto_policy);
@@ -159,6 +177,9 @@ impl Sender {
         }
         // News has come: what was to ask for it need not leave.
         self.wants = self.wants.probe_if(false);
+        if self.route.connection.prr {
+            self.reduce(mark.is_none());
+        }
         let Some(cold) = &mut self.cold else { return false };
         cold.recovery.is_earlier(ack.now, &mut self.sent, rto_policy)
     }
@@ -247,7 +268,7 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn update_rtt(&mut self, now: Time, rtt: Duration) -> bool {
+    pub(super) fn update_rtt(&mut self, now: Time, rtt: Duration) -> bool {
         let Some(cold) = &mut self.cold else {
             self.srtt.update(rtt);
             return false;
@@ -310,7 +331,7 @@ impl Sender {
         for seq in self.sent.base()..cumulative.min(self.sent.next()) {
             self.acknowledge(now, seq);
         }
-        if self.wants.blocks_or_asks() {
+        if self.wants.extras() {
             self.complete_blocks_below(cumulative);
         }
         self.sent.advance();
@@ -407,8 +428,12 @@ impl Sender {
     fn report_losses(&mut self, now: Time, GivenUp { bytes, newest, .. }: GivenUp) {
         if !bytes.is_zero() {
             let loss = congestion::Loss { now, bytes, sent_at: newest, in_flight: self.in_flight };
+            let before = self.cwnd;
             let decision = self.control.on_loss(&loss);
             self.decide(decision);
+            if self.route.connection.prr && self.cwnd < before {
+                self.begin_reduction(bytes);
+            }
         }
     }
 
@@ -417,7 +442,8 @@ impl Sender {
     pub(crate) fn on_timeout(&mut self, now: Time) -> Time {
         let deadline = self.expire(now);
         self.repeat_marks(now);
-        deadline.min(self.silence_ends()).min(self.repeats_marks_at())
+        self.reopen(now);
+        deadline.min(self.silence_ends()).min(self.repeats_marks_at()).min(self.reopens_at())
     }
 
     fn expire(&mut self, now: Time) -> Time {
@@ -448,10 +474,14 @@ impl Sender {
         };
         if !given_up.timed_out {
             self.report_losses(now, given_up);
+            if self.route.connection.prr && !given_up.bytes.is_zero() {
+                self.reduce(false);
+            }
             return deadline;
         }
         let (GivenUp { bytes, newest: sent_at, .. }, in_flight, rto) =
             (given_up, self.in_flight, rto_policy.rto);
+        self.end_reduction();
         let decision = self.control.on_timeout(&congestion::Timeout { now, bytes, sent_at, in_flight, rto });
         self.decide(decision);
         if self.cold.as_ref().is_some_and(|cold| cold.recovery.resends_at_timeout()) {

@@ -6,19 +6,22 @@
 //! packets that are neither acknowledged nor marked lost, each counted once however often it was sent.
 
 mod asks;
+mod bursts;
 mod cold;
 mod feedback;
 mod maps;
+mod opening;
 mod packet;
 mod proxied;
 mod records;
+mod reduction;
 mod report;
 
 use crate::balance::{self, Balance, Balancer, Entropy};
 use crate::coding::{Layout, OutgoingBlocks};
 use crate::congestion::{self, Congestion, Control, Decision, SendRecord};
 use crate::flow::message::Message;
-use crate::flow::scheme::WindowCheck;
+use crate::flow::route::Gate;
 use crate::pacing::Pacer;
 use crate::recovery::{PerPacketRto, Recover, RtoPolicy, SentMap, Smoothed};
 use crate::wire;
@@ -107,6 +110,7 @@ impl Sender {
         let wants = Wants::new(&route.needs, &balancer, layout.is_some() || route.merges_acks());
         let cold = ColdState::new(now, message, layout);
         let numbers = message.via.as_ref().is_some_and(|via| via.numbers.is_some());
+        let has_more = cold.as_ref().is_some_and(|cold| cold.opening.is_some() || cold.bursts.is_some());
         let wants_acks = cold.as_ref().is_some_and(|cold| cold.recovery.wants_acks());
         Self {
             flow: *flow,
@@ -114,7 +118,10 @@ impl Sender {
             packets,
             last_len: last.get() as u16,
             profile: 0,
-            wants: wants.numbers_if(numbers).acks_if(wants_acks).timer_if(decision.next_timer.is_some()),
+            wants: wants
+                .numbers_if(numbers || has_more)
+                .acks_if(wants_acks)
+                .timer_if(decision.next_timer.is_some()),
             cold,
             cwnd: decision.open_window(),
             pacing_rate: decision.pacing_rate.unwrap_or(UNPACED),
@@ -203,10 +210,10 @@ impl Sender {
         if self.wants.may_exceed() { self.next_beside_window() } else { None }
     }
 
-    /// When a packet may leave that no window holds back: a probe, or a mark.
+    /// When a packet may leave that no window holds back: a probe, a mark, or one that opens the flow.
     #[inline(never)]
     fn next_beside_window(&self) -> Option<Time> {
-        let is_due = if self.has_data() { self.exceeds() } else { self.owes_mark() };
+        let is_due = if self.has_data() { self.exceeds() } else { self.owes_mark() || self.owes_opening() };
         is_due.then_some(self.pacer.next())
     }
 
@@ -223,10 +230,11 @@ impl Sender {
 
     #[inline]
     fn window_is_open(&self) -> bool {
-        match self.route.window_check {
-            WindowCheck::Below => self.in_flight < self.cwnd,
+        match self.route.gate {
+            Gate::Below => self.in_flight < self.cwnd,
+            Gate::Bursts => self.lets_burst_go(),
             // A window below one packet is open all the same: only one of zero is closed.
-            WindowCheck::Fits => {
+            Gate::Fits => {
                 self.in_flight + self.route.path.mss <= self.cwnd
                     || (self.in_flight.is_zero() && !self.cwnd.is_zero())
             }
@@ -265,10 +273,41 @@ impl Sender {
 
     #[inline(never)]
     fn transmit_slowly(&mut self, now: Time, to: impl Take) -> Time {
-        if self.wants.blocks_or_asks() && !self.has_data() {
+        if self.wants.extras() && !self.has_data() {
+            if self.owes_opening() {
+                return self.transmit_opening(now, to);
+            }
             return self.transmit_mark(now, to);
         }
-        self.transmit_one::<true>(now, to)
+        if self.route.gate == Gate::Bursts {
+            self.begin_burst();
+        }
+        let before = self.in_flight;
+        let deadline = self.transmit_one::<true>(now, to);
+        if self.wants.extras() {
+            self.end_burst(now);
+            self.note_reduced(self.in_flight - before);
+        }
+        deadline
+    }
+
+    /// Whether it has what few senders have.
+    fn has_extras(&self) -> bool {
+        let of_cold = |cold: &ColdState| {
+            let has_numbers = cold.proxied.as_ref().is_some_and(|proxied| proxied.numbers.is_some());
+            has_numbers
+                || cold.blocks.is_some()
+                || cold.opening.is_some()
+                || cold.bursts.is_some()
+                || cold.reduction.is_some()
+        };
+        self.route.merges_acks() || self.cold.as_deref().is_some_and(of_cold)
+    }
+
+    /// Whether it is its turn at the NIC still: a burst is leaving.
+    #[inline]
+    pub(crate) fn keeps_turn(&self) -> bool {
+        self.wants.extras() && self.is_amid_burst()
     }
 
     /// `SLOW`: packets may be lost, or something is wanted beside sending.
@@ -304,13 +343,10 @@ impl Sender {
             sent_at: now,
             entropy,
             profile: self.profile,
-            ask: SLOW && self.wants.blocks_or_asks() && self.asks(seq, retransmission || probes),
+            ask: SLOW && self.wants.extras() && self.asks(seq, retransmission || probes),
         };
-        let more = if SLOW && self.wants.blocks_or_asks() {
-            self.more(seq, &header, retransmission)
-        } else {
-            More::None
-        };
+        let more =
+            if SLOW && self.wants.extras() { self.more(seq, &header, retransmission) } else { More::None };
         to.take(DataPacket { to: self.to, header, more, retransmission, size });
         let rto_policy = self.rto_policy();
         match &mut self.cold {

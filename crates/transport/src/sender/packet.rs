@@ -35,6 +35,10 @@ impl DataPacket {
                 Header::Coded(wire::Coded { data: self.header, shape, last_len, block_wait_ns })
             }
             More::Place(place) => Header::Numbered(wire::Numbered { data: self.header, place }),
+            More::Opens => {
+                let wire::Data { flow, packets, sent_at, entropy, profile, .. } = self.header;
+                Header::Open(wire::Open { flow, packets, sent_at, entropy, profile })
+            }
         }
     }
 
@@ -50,7 +54,7 @@ impl DataPacket {
         let wire::Data { seq, packets, len, entropy, .. } = self.header;
         let layout = match self.more {
             More::Blocks(b) => Layout::of_header(b.shape, packets, b.last_len, mss),
-            More::None | More::Place(_) => None,
+            More::None | More::Place(_) | More::Opens => None,
         };
         let start = u64::from(seq) * mss.get();
         let plain = || Payload::Source(start..start + u64::from(len));
@@ -60,7 +64,7 @@ impl DataPacket {
             size: self.size,
             entropy,
             header: self.header(),
-            control: false,
+            control: self.more == More::Opens,
             payload,
             retransmission: self.retransmission,
             ecn_ce: false,
@@ -76,6 +80,9 @@ pub trait Take {
 
     /// Takes a packet of one of the host's own flows.
     fn take(self, packet: DataPacket);
+
+    /// Takes the packet that opens one of the host's own flows: a control packet.
+    fn open(self, packet: DataPacket);
 
     /// Takes a packet of a flow that the host is a proxy of.
     fn forward(self, packet: Forward);
@@ -124,6 +131,10 @@ impl Take for &mut Option<Leaving> {
         *self = Some(Leaving::Own(packet));
     }
 
+    fn open(self, packet: DataPacket) {
+        *self = Some(Leaving::Own(packet));
+    }
+
     fn forward(self, packet: Forward) {
         *self = Some(Leaving::Forward(packet));
     }
@@ -138,6 +149,8 @@ pub(super) enum More {
     Blocks(InBlocks),
     /// The number of a transmission.
     Place(wire::Place),
+    /// None, of a packet that opens its flow.
+    Opens,
 }
 
 /// The header fields that only coded packets have: see [`wire::Coded`].
@@ -156,27 +169,30 @@ impl Wants {
     const TIMER: u8 = 1;
     const SENT: u8 = 2;
     const RECORDS: u8 = 4;
-    /// Or numbers.
-    const BLOCKS_OR_ASKS: u8 = 8;
+    /// What few senders have: a coded message, numbers, ACKs for several packets, a handshake.
+    const EXTRAS: u8 = 8;
     const FEEDBACK: u8 = 16;
     const ACKS: u8 = 32;
     const SCHEDULED: u8 = 64;
     const PROBE: u8 = 128;
 
-    /// The duties that a control's needs, `balancer` and, with `blocks_or_asks`, a coded message or a receiver that holds
+    /// The duties that a control's needs, `balancer` and, with `extras`, a coded message or a receiver that holds
     /// ACKs ask for. The control may ask for a notification of packets that leave, or for send records; the path selector
     /// for feedback on packets.
-    pub(super) fn new(needs: &Needs, balancer: &Balancer, blocks_or_asks: bool) -> Self {
+    pub(super) fn new(needs: &Needs, balancer: &Balancer, extras: bool) -> Self {
         let bit = |wanted, bit| if wanted { bit } else { 0 };
         let sent = bit(needs.sent, Self::SENT) | bit(needs.send_record, Self::RECORDS);
-        Self(
-            sent | bit(blocks_or_asks, Self::BLOCKS_OR_ASKS) | bit(balancer.wants_feedback(), Self::FEEDBACK),
-        )
+        Self(sent | bit(extras, Self::EXTRAS) | bit(balancer.wants_feedback(), Self::FEEDBACK))
     }
 
-    /// With numbers on its transmissions, or as before.
+    /// With numbers on its transmissions or a handshake, or as before.
     pub(super) const fn numbers_if(self, numbers: bool) -> Self {
-        Self(self.0 | if numbers { Self::BLOCKS_OR_ASKS } else { 0 })
+        Self(self.0 | if numbers { Self::EXTRAS } else { 0 })
+    }
+
+    /// With or without what few senders have.
+    pub(super) const fn extras_if(self, extras: bool) -> Self {
+        Self(self.0 & !Self::EXTRAS | if extras { Self::EXTRAS } else { 0 })
     }
 
     /// With or without notifying the recovery policy of ACKs.
@@ -187,7 +203,7 @@ impl Wants {
     /// Whether a packet might leave although the window is closed.
     #[inline]
     pub(super) const fn may_exceed(self) -> bool {
-        self.0 & (Self::PROBE | Self::BLOCKS_OR_ASKS) != 0
+        self.0 & (Self::PROBE | Self::EXTRAS) != 0
     }
 
     /// With the endpoint's schedule to hold the sender, or not.
@@ -226,7 +242,7 @@ impl Wants {
     /// Whether anything is wanted when a packet leaves.
     #[inline]
     pub(super) const fn at_send(self) -> bool {
-        self.0 & (Self::SENT | Self::RECORDS | Self::BLOCKS_OR_ASKS | Self::PROBE) != 0
+        self.0 & (Self::SENT | Self::RECORDS | Self::EXTRAS | Self::PROBE) != 0
     }
 
     #[inline]
@@ -249,9 +265,10 @@ impl Wants {
         self.0 & Self::ACKS != 0
     }
 
-    /// Whether the message is coded, its transmissions have numbers, or the receiver holds ACKs.
+    /// Whether the message is coded or its handshake has not ended, its transmissions have numbers, or an ACK may stand for
+    /// several packets.
     #[inline]
-    pub(super) const fn blocks_or_asks(self) -> bool {
-        self.0 & Self::BLOCKS_OR_ASKS != 0
+    pub(super) const fn extras(self) -> bool {
+        self.0 & Self::EXTRAS != 0
     }
 }

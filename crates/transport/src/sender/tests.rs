@@ -2,6 +2,7 @@
 
 mod asks;
 mod coded;
+mod connection;
 mod proxied;
 
 use super::*;
@@ -13,7 +14,7 @@ use crate::proxy::{Numbering, Via};
 use crate::recovery::PacketState;
 use crate::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use crate::wire::{Echo, Fate, Feedback, Header};
-use crate::{FlowProfile, Scheme};
+use crate::{Connection, FlowProfile, Scheme, WindowCheck};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use proptest::prelude::*;
@@ -126,6 +127,7 @@ struct Setup {
     next_timer: Option<Time>,
     on_nack: Option<OnNack>,
     window_check: WindowCheck,
+    connection: Connection,
     policy: RecoveryPolicy,
     rto: Rto,
     send_record: bool,
@@ -145,6 +147,7 @@ impl Default for Setup {
             next_timer: None,
             on_nack: None,
             window_check: WindowCheck::Below,
+            connection: Connection::default(),
             policy: RecoveryPolicy::PerPacketRto,
             rto: Rto::Fixed(RTO),
             send_record: false,
@@ -176,6 +179,7 @@ impl Bench {
             }),
             on_nack: setup.on_nack,
             window_check: setup.window_check,
+            connection: setup.connection,
             profile: FlowProfile { acks: AckConfig::by_name(setup.acks).unwrap(), ..FlowProfile::default() },
         };
         let mut route = Route::new(testing::path(), &scheme);

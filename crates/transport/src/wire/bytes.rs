@@ -29,6 +29,13 @@
 //! | 26 | 1 | lane |
 //! | 27 | 2 | number of the transmission |
 //!
+//! The packet that opens a flow is kind 12: a data packet up to its send time, and the number of packets.
+//!
+//! | offset | bytes | opening |
+//! |---|---|---|
+//! | 1 | 1 | profile of the flow; bit 7 = zero |
+//! | 16 | 4 | packets |
+//!
 //! A pull is kind 6, a CNP kind 7. A proxy's ACK is kind 9: an ACK with four bytes more. What it passes on is kind 10, and the
 //! NACK of a gap kind 11; one that names no packet confirms a mark.
 //!
@@ -58,7 +65,7 @@
 //! that are not defined are zero: a receiver drops packets with others, so that a later version may give them a
 //! meaning. Whether the numbers make sense for the flow is for the receiver and the sender.
 
-use super::{Coded, Data, Echo, Fate, Feedback, Header, Numbered, Place};
+use super::{Coded, Data, Echo, Fate, Feedback, Header, Numbered, Open, Place};
 use crate::coding::Shape;
 use farspan_units::{FlowId, Time};
 
@@ -75,6 +82,7 @@ const ACK_LEN: usize = 24;
 const BLOCK_NACK_LEN: usize = 20;
 const MAP_ACK_LEN: usize = 32;
 const TAKEN_LEN: usize = 28;
+const OPEN_LEN: usize = 20;
 /// Of a pull, of what a proxy passes on and of the NACK of a gap.
 const PULL_LEN: usize = 16;
 /// Of the shortest header.
@@ -92,6 +100,7 @@ const KIND_NUMBERED: u8 = 8;
 const KIND_TAKEN: u8 = 9;
 const KIND_PASSED_ON: u8 = 10;
 const KIND_GAP: u8 = 11;
+const KIND_OPEN: u8 = 12;
 const FLAG_ECN_CE: u8 = 1;
 const FLAG_BLOCK_COMPLETE: u8 = 2;
 const FLAG_LAST_HOP: u8 = 4;
@@ -177,6 +186,7 @@ impl Header {
             Self::Data(_) => DATA_LEN,
             Self::Coded(_) => CODED_LEN,
             Self::Numbered(_) => NUMBERED_LEN,
+            Self::Open(_) => OPEN_LEN,
             Self::Feedback(Feedback { fate: Fate::Missing { .. }, .. }) => BLOCK_NACK_LEN,
             Self::Feedback(Feedback { fate: Fate::Arrived { map: 1.., .. }, .. }) => MAP_ACK_LEN,
             Self::Feedback(Feedback { fate: Fate::Taken { .. }, .. }) => TAKEN_LEN,
@@ -210,6 +220,11 @@ impl Header {
                 encode_data(data, KIND_NUMBERED, out);
                 out[26] = *lane;
                 out[27..29].copy_from_slice(&number.to_be_bytes());
+            }
+            Self::Open(Open { flow, packets, sent_at, entropy, profile }) => {
+                encode_front(out, KIND_OPEN, *profile, *entropy, *flow);
+                out[8..16].copy_from_slice(&sent_at.as_ps().to_be_bytes());
+                out[16..20].copy_from_slice(&packets.to_be_bytes());
             }
             Self::Feedback(feedback) => encode_feedback(feedback, out),
         }
@@ -325,6 +340,7 @@ impl<'a> View<'a> {
             KIND_CNP => (CNP_LEN, 0),
             KIND_NUMBERED => (NUMBERED_LEN, u8::MAX),
             KIND_TAKEN => (TAKEN_LEN, FLAG_ECN_CE),
+            KIND_OPEN => (OPEN_LEN, !FLAG_ASK),
             _ => return Err(DecodeError::Kind { kind }),
         };
         if have < need {
@@ -405,6 +421,10 @@ impl<'a> View<'a> {
             return Header::Feedback(Feedback { flow, seq: 0, cumulative: 0, fate });
         }
         let sent_at = Time::from_ps(u64::from_be_bytes(self.field(8)));
+        if kind == KIND_OPEN {
+            let (entropy, profile, packets) = (self.u16_at(2), self.bytes[1], self.u32_at(16));
+            return Header::Open(Open { flow, packets, sent_at, entropy, profile });
+        }
         let (flags, entropy, seq, count) = (self.bytes[1], self.u16_at(2), self.u32_at(16), self.u32_at(20));
         let echo = Echo { sent_at, entropy };
         let feedback = |fate| Header::Feedback(Feedback { flow, seq, cumulative: count, fate });
@@ -449,6 +469,7 @@ impl<'a> View<'a> {
             KIND_CNP => (CNP_LEN, 0),
             KIND_NUMBERED => (NUMBERED_LEN, self.u16_at(24)),
             KIND_TAKEN => (TAKEN_LEN, 0),
+            KIND_OPEN => (OPEN_LEN, 0),
             _ => (ACK_LEN, 0),
         };
         let payload = &self.bytes[header_len..];
@@ -465,7 +486,7 @@ mod tests {
     fn any_header() -> impl Strategy<Value = Header> {
         let common = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u64>(), any::<u16>());
         let coded = (1..=200_u8, 1..=55_u8, any::<u16>(), any::<u32>(), any::<bool>());
-        (common, any::<u16>(), any::<bool>(), coded, 0..12_u8, 1_u64..).prop_map(
+        (common, any::<u16>(), any::<bool>(), coded, 0..13_u8, 1_u64..).prop_map(
             |((flow, seq, count, ps, entropy), len, ecn_ce, coded, kind, map)| {
                 let (flow, sent_at, cumulative) = (FlowId(flow), Time::from_ps(ps), count);
                 let (x, y, last_len, block_wait_ns, block_complete) = coded;
@@ -490,6 +511,9 @@ mod tests {
                     KIND_CNP => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Cnp }),
                     KIND_NUMBERED => {
                         Header::Numbered(Numbered { data, place: Place { lane: y, number: last_len } })
+                    }
+                    KIND_OPEN => {
+                        Header::Open(Open { flow, packets: count, sent_at, entropy, profile: x % 128 })
                     }
                     KIND_TAKEN => feedback(Fate::Taken { echo, ecn_ce, limit: block_wait_ns }),
                     KIND_PASSED_ON => {
@@ -576,6 +600,10 @@ mod tests {
         assert_eq!(gap.0[..gap.1], [0x1b, 0, 0, 0, 0, 0, 0, 5, 3, 0, 4, 5, 0, 6, 0, 0]);
         let numbered = bytes(&Header::Numbered(Numbered { data: DATA, place }));
         assert_eq!((numbered.1, &numbered.0[DATA_LEN..NUMBERED_LEN]), (NUMBERED_LEN, &[3, 4, 5][..]));
+        let (flow, sent_at) = (FlowId(5), Time::from_ps(8));
+        let open = bytes(&Header::Open(Open { flow, packets: 7, sent_at, entropy: 9, profile: 0x23 }));
+        let expected = [0x1c, 0x23, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 7];
+        assert_eq!(open.0[..open.1], expected);
     }
 
     #[test]
@@ -588,7 +616,7 @@ mod tests {
         };
         let shape = |data, parity| DecodeError::Shape { data, parity };
         assert_eq!(with(0, 0x20), DecodeError::Version { version: 2 });
-        assert_eq!(with(0, 0x1c), DecodeError::Kind { kind: 12 });
+        assert_eq!(with(0, 0x1d), DecodeError::Kind { kind: 13 });
         let [odd_ack, odd_nack] = [[0x11, 4], [0x12, 2]].map(|front| [&front[..], &good[2..]].concat());
         assert_eq!(Header::decode(&odd_ack), Err(DecodeError::Flags { flags: 4 }));
         assert_eq!(Header::decode(&odd_nack), Err(DecodeError::Flags { flags: 2 }));
@@ -644,7 +672,7 @@ mod tests {
             mut bytes in prop::collection::vec(any::<u8>(), 0..64), make_known in any::<bool>(),
         ) {
             if make_known && !bytes.is_empty() {
-                bytes[0] = (VERSION << 4) | (bytes[0] % 12);
+                bytes[0] = (VERSION << 4) | (bytes[0] % 13);
             }
             if let Ok(view) = View::new(&bytes) {
                 let (again, len) = self::bytes(&view.header());

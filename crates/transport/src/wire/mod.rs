@@ -22,6 +22,8 @@ pub enum Header {
     Coded(Coded),
     /// A segment of a message whose transmissions are numbered, so that a proxy can tell which are lost.
     Numbered(Numbered),
+    /// The first packet of a flow that begins with a handshake.
+    Open(Open),
     /// Feedback from the receiver: what became of a packet, or of a block.
     Feedback(Feedback),
 }
@@ -98,6 +100,22 @@ pub struct Place {
     pub lane: u8,
     /// The number.
     pub number: u16,
+}
+
+/// The packet that opens a flow, before any of its message: a control packet, as TCP's SYN. The receiver answers with an
+/// ACK of a packet that the message does not have, the one after its last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Open {
+    /// The flow.
+    pub flow: FlowId,
+    /// How many segments its message has.
+    pub packets: u32,
+    /// When this transmission started on the sender's NIC (the sender's clock).
+    pub sent_at: Time,
+    /// The path that this transmission takes.
+    pub entropy: Entropy,
+    /// As of a [data packet](Data::profile).
+    pub profile: u8,
 }
 
 /// Feedback from the receiver: what became of one packet or of a block, a pull or a CNP; and everything that has arrived below
@@ -209,7 +227,7 @@ pub fn mapped(cumulative: u32, map: u64) -> impl Iterator<Item = u32> {
 }
 
 impl Header {
-    /// The fields of any data packet; `None`: it is feedback.
+    /// The fields of any data packet; `None`: it is a control packet.
     #[must_use]
     #[inline]
     pub const fn data(&self) -> Option<&Data> {
@@ -217,7 +235,7 @@ impl Header {
             Self::Data(data) | Self::Coded(Coded { data, .. }) | Self::Numbered(Numbered { data, .. }) => {
                 Some(data)
             }
-            Self::Feedback(_) => None,
+            Self::Open(_) | Self::Feedback(_) => None,
         }
     }
 
@@ -226,7 +244,7 @@ impl Header {
     pub const fn coded(&self) -> Option<&Coded> {
         match self {
             Self::Coded(coded) => Some(coded),
-            Self::Data(_) | Self::Numbered(_) | Self::Feedback(_) => None,
+            Self::Data(_) | Self::Numbered(_) | Self::Open(_) | Self::Feedback(_) => None,
         }
     }
 
@@ -235,24 +253,24 @@ impl Header {
     pub const fn place(&self) -> Option<Place> {
         match self {
             Self::Numbered(numbered) => Some(numbered.place),
-            Self::Data(_) | Self::Coded(_) | Self::Feedback(_) => None,
+            Self::Data(_) | Self::Coded(_) | Self::Open(_) | Self::Feedback(_) => None,
         }
     }
 
-    /// When the transmission left, or that which an ACK echoes; `None`: it is feedback of another kind.
+    /// When a data packet left, or the transmission that an ACK echoes; `None`: it is a control packet of another kind.
     #[must_use]
     pub fn sent_at(&self) -> Option<Time> {
         let echo = || self.feedback()?.acknowledged();
         self.data().map(|data| data.sent_at).or_else(|| Some(echo()?.sent_at))
     }
 
-    /// The feedback; `None`: it is a data packet.
+    /// The feedback; `None`: it is a data packet, or opens a flow.
     #[must_use]
     #[inline]
     pub const fn feedback(&self) -> Option<&Feedback> {
         match self {
             Self::Feedback(feedback) => Some(feedback),
-            Self::Data(_) | Self::Coded(_) | Self::Numbered(_) => None,
+            Self::Data(_) | Self::Coded(_) | Self::Numbered(_) | Self::Open(_) => None,
         }
     }
 
@@ -270,6 +288,7 @@ impl Header {
             Self::Data(data) | Self::Coded(Coded { data, .. }) | Self::Numbered(Numbered { data, .. }) => {
                 data.flow
             }
+            Self::Open(open) => open.flow,
             Self::Feedback(feedback) => feedback.flow,
         }
     }

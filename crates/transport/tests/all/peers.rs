@@ -10,8 +10,8 @@ use farspan_transport::proxy::{
 };
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{
-    Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles, Route,
-    Scheme, Transmit, Trimmed, WindowCheck,
+    Class, Connection, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles,
+    Route, Scheme, Transmit, Trimmed, WindowCheck,
 };
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time};
 use std::cmp::Reverse;
@@ -56,6 +56,7 @@ fn route(flow: u32, is_proxied: bool) -> Arc<Route> {
         },
         on_nack: None,
         window_check: WindowCheck::Below,
+        connection: Connection::default(),
         profile: FlowProfile::default(),
     };
     Arc::new(Route::new(path(), &scheme))

@@ -12,8 +12,8 @@ use farspan_transport::proxy::{
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{Data, Header, MAX_HEADER, Numbered, Place, View};
 use farspan_transport::{
-    Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles, Route,
-    Scheme, Transmit, Trimmed, WindowCheck,
+    Class, Connection, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles,
+    Route, Scheme, Transmit, Trimmed, WindowCheck,
 };
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time};
 use std::cmp::Reverse;
@@ -64,6 +64,7 @@ fn scheme(control: &str) -> Scheme {
         },
         on_nack: None,
         window_check: WindowCheck::Below,
+        connection: Connection::default(),
     }
 }
 

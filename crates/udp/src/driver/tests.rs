@@ -7,7 +7,7 @@ use farspan_transport::coding::{CodingConfig, Shape};
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header, MAX_HEADER, Numbered, Place, View};
-use farspan_transport::{FlowProfile, Path, Scheme, WindowCheck};
+use farspan_transport::{Connection, FlowProfile, Path, Scheme, WindowCheck};
 use farspan_units::{HostId, Rate};
 use proptest::prelude::*;
 
@@ -217,6 +217,7 @@ fn route() -> Arc<Route> {
         },
         on_nack: None,
         window_check: WindowCheck::Below,
+        connection: Connection::default(),
         profile: FlowProfile::default(),
     };
     Arc::new(Route::new(path, &scheme))

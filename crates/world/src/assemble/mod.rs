@@ -15,14 +15,14 @@ pub use collectives::CollectivePlan;
 use farspan_fabric::switch::Routing;
 use farspan_fabric::{Network, Routes};
 use farspan_scenario::limits::LARGEST_PACKET;
-use farspan_scenario::model::{Scenario, SchemeClass, Shape};
+use farspan_scenario::model::{Scenario, SchemeClass, Shape, Transport};
 use farspan_scenario::value::{FirstWindow, Jitter, Part, Recovery, RoutingRule, RtoRule, TriggerDelay};
 use farspan_scenario::{Resolved, ScenarioError, ValueError, component, congestion, on_nack};
 use farspan_sim::{EngineKind, Flow, InitialWindow, OwnBalance, Rule, Spec, Stop, Trace, Trigger};
 use farspan_transport::coding::Layout;
 use farspan_transport::congestion::{self, CongestionConfig};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
-use farspan_transport::{Class, FlowProfile, Scheme};
+use farspan_transport::{Class, Connection, FlowProfile, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::{Capacity, Expected, OfferedLoad, Sites, Workload};
 use std::ops::Range;
@@ -362,7 +362,13 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
         recovery,
         coding: component(&format!("{path}.coding"), &class.coding.0)?,
         window_check: class.window_check,
+        connection: connection(&scenario.transport),
     })
+}
+
+/// What flows do as TCP's connections do.
+const fn connection(transport: &Transport) -> Connection {
+    Connection { handshake: transport.handshake, burst: transport.burst, prr: transport.prr }
 }
 
 /// The path selectors of parts of the workload that have their own.

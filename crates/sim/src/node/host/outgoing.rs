@@ -197,6 +197,14 @@ impl<O: Outbox<PacketId>> Take for ToNic<'_, O> {
     }
 
     #[cold]
+    fn open(self, packet: DataPacket) {
+        let Self { now, from, nic, packets, out, .. } = self;
+        let DataPacket { size, header, .. } = packet;
+        let id = record::insert(packets, &packet.header(), (from, packet.to), size, header.entropy);
+        nic.send(now, id, size, true, out);
+    }
+
+    #[cold]
     fn forward(self, data: Forward) {
         let Self { now, from, nic, packets, out, .. } = self;
         let (entropy, size) = (data.header.entropy, data.size);

@@ -10,7 +10,7 @@ use crate::recovery::policies::ALL;
 use crate::recovery::*;
 use crate::sender::{Leaving, Sender};
 use crate::wire::{Echo, Fate, Feedback};
-use crate::{FlowProfile, Route, Scheme, WindowCheck};
+use crate::{Connection, FlowProfile, Route, Scheme, WindowCheck};
 use alloc::collections::{BTreeSet, BinaryHeap};
 use alloc::sync::Arc;
 use core::cmp::Reverse;
@@ -57,6 +57,7 @@ impl Flow {
             coding: CodingConfig::by_name("none").expect("a built-in name"),
             on_nack: None,
             window_check: WindowCheck::Below,
+            connection: Connection::default(),
             profile: FlowProfile::default(),
         };
         let route = Arc::new(Route::new(path(), &scheme));

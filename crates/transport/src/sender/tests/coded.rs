@@ -10,6 +10,7 @@ const CODED: Setup = Setup {
     next_timer: None,
     on_nack: None,
     window_check: WindowCheck::Below,
+    connection: Connection { handshake: false, burst: Bytes::ZERO, prr: false },
     policy: RecoveryPolicy::PerPacketRto,
     rto: Rto::Fixed(RTO),
     send_record: false,

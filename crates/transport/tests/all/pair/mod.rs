@@ -10,8 +10,8 @@ use farspan_transport::congestion::{self, CongestionConfig, fixed_window};
 use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{Coded, Header, MAX_HEADER, View};
 use farspan_transport::{
-    CnpConfig, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles,
-    ReceiverReport, Route, Scheme, SenderReport, Transmit, Trimmed, WindowCheck,
+    CnpConfig, Connection, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll,
+    Profiles, ReceiverReport, Route, Scheme, SenderReport, Transmit, Trimmed, WindowCheck,
 };
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time, random};
 use proptest::prelude::*;
@@ -378,6 +378,7 @@ fn scheme(congestion: CongestionConfig) -> Scheme {
         coding: CodingConfig::by_name("none").unwrap(),
         on_nack: None,
         window_check: WindowCheck::Below,
+        connection: Connection::default(),
         profile: FlowProfile::default(),
     }
 }
@@ -428,6 +429,15 @@ fn all_profiles() -> impl Iterator<Item = FlowProfile> {
     named.chain(holding_profiles()).flat_map(with).flat_map(mapped)
 }
 
+/// What TCP's connections do, or not.
+fn any_connection() -> impl Strategy<Value = Connection> {
+    let burst = prop_oneof![2 => Just(0), 1 => 1..20 * MSS];
+    (any::<bool>(), burst, any::<bool>()).prop_map(|(handshake, burst, prr)| {
+        let burst = Bytes::new(burst);
+        Connection { handshake, burst, prr }
+    })
+}
+
 /// Any scheme of the registries.
 fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
     let rto = prop_oneof![
@@ -444,17 +454,20 @@ fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
     let check = prop_oneof![Just(WindowCheck::Below), Just(WindowCheck::Fits)];
     let (controls, balancers) = (congestion::NAMES, balance::NAMES);
     let profile = prop::sample::select(all_profiles().collect::<Vec<_>>());
-    (0..controls.len(), 0..balancers.len(), rto, any::<bool>(), policy, check, any_coding(), profile)
-        .prop_map(|(control, balancer, rto, backoff, policy, window_check, coding, profile)| {
+    let recovery = (rto, any::<bool>(), policy)
+        .prop_map(|(rto, backoff, policy)| RecoveryConfig { rto, backoff, policy });
+    (0..controls.len(), 0..balancers.len(), recovery, check, any_connection(), any_coding(), profile)
+        .prop_map(|(control, balancer, recovery, window_check, connection, coding, profile)| {
             let congestion = CongestionConfig::by_name(congestion::NAMES[control]).unwrap();
             Arc::new(Scheme {
                 profile: FlowProfile { pulls: congestion.needs().pulls, ..profile },
                 congestion,
                 balance: BalanceConfig::by_name(balance::NAMES[balancer]).unwrap(),
-                recovery: RecoveryConfig { rto, backoff, policy },
+                recovery,
                 coding,
                 on_nack: None,
                 window_check,
+                connection,
             })
         })
 }

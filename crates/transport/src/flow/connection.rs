@@ -1,0 +1,14 @@
+//! What TCP does beside its congestion control, and a message need not.
+
+use farspan_units::Bytes;
+
+/// What the connection of a flow does as TCP's does; by default nothing of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Connection {
+    /// Whether a message begins with a handshake (RFC 9293, section 3.5). Not of messages that go through a proxy.
+    pub handshake: bool,
+    /// Payload that leaves in one go at most, as segments that the NIC cuts up do; zero: each packet leaves by itself.
+    pub burst: Bytes,
+    /// Whether a cut on loss is spread over the round trip in which it is made: proportional rate reduction (RFC 9937).
+    pub prr: bool,
+}
