@@ -17,6 +17,7 @@ mod policies;
 mod rack;
 mod shared;
 mod small;
+mod tcp;
 mod traces;
 mod triggers;
 mod trimming;

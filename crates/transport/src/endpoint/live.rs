@@ -2,7 +2,7 @@
 
 use super::schedule::Schedule;
 use super::timers::{Armed, Timer, TimerKind, Timers};
-use crate::sender::Sender;
+use crate::sender::{IN_TURN, Sender};
 use crate::table::{Key, Named};
 use farspan_units::{FlowId, Time};
 
@@ -56,16 +56,15 @@ impl Live {
         if self.sender.wants_timer() {
             self.arm_control(timers);
         }
-        let next = self.sender.next_send();
-        if next.is_some_and(|at| at <= now) {
-            if !self.sender.keeps_turn() {
-                schedule.pass();
-            }
-            return;
+        let Some(at) = self.sender.next_send() else {
+            self.sender.set_scheduled(false);
+            return schedule.leave();
+        };
+        if at <= now {
+            return schedule.pass();
         }
-        schedule.leave();
-        self.sender.set_scheduled(next.is_some());
-        if let Some(at) = next {
+        if at != IN_TURN {
+            schedule.leave();
             schedule.add(now, at, key);
         }
     }

@@ -38,7 +38,8 @@ impl Sender {
         if self.route.held.is_zero() {
             return false;
         }
-        let closes_small = self.in_flight < self.route.held * SMALL && !self.window_is_open();
+        let closes_small =
+            self.in_flight < self.route.held * SMALL && !self.window_is_open() && !self.lets_burst_go();
         let is_needed = closes_small || (self.has_little() && !self.has_asked());
         let asks = is_sure || is_needed || !self.has_data() || self.is_slow();
         if let Some(cold) = self.cold.as_deref_mut().filter(|_| asks) {

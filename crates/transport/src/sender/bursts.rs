@@ -82,6 +82,9 @@ impl Sender {
     /// Whether the window lets a packet go, of a sender that waits until a burst may.
     #[cold]
     pub(super) fn lets_burst_go(&self) -> bool {
+        if self.bursts().is_none() {
+            return false;
+        }
         let room = self.room();
         if self.is_amid_burst() {
             return true;

@@ -51,7 +51,9 @@ impl Sender {
     ) -> bool {
         let Feedback { seq, cumulative, .. } = *feedback;
         if seq >= self.sent.next() {
-            return self.on_answer(now, feedback);
+            // Put together anew, so that otherwise it need not lie in memory.
+            let Feedback { flow, seq, cumulative, fate } = *feedback;
+            return self.on_answer(now, &Feedback { flow, seq, cumulative, fate });
         }
         match feedback.fate {
             Fate::Arrived { echo, ecn_ce, block_complete, map } => {

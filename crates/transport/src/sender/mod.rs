@@ -39,6 +39,9 @@ pub use report::{SenderReport, SenderView};
 /// No NIC is faster.
 const UNPACED: Rate = Rate::from_bps(u64::MAX);
 
+/// Of a packet that leaves at once, without others in between: it is of a burst whose turn at the NIC it is.
+pub(crate) const IN_TURN: Time = Time::MAX;
+
 /// The sending half of one flow: what changes while it sends, and where the rest stands.
 #[derive(Debug)]
 pub(crate) struct Sender {
@@ -200,7 +203,7 @@ impl Sender {
         RtoPolicy { rto, backs_off, ack_delay, is_lone: self.in_flight <= self.route.path.mss }
     }
 
-    /// When the next packet may leave (may lie in the past); `None` while there is nothing to send or the window is
+    /// When the next packet may leave (may lie in the past, or be [`IN_TURN`]); `None` while there is nothing to send or the window is
     /// closed and no probe is due.
     #[inline]
     pub(crate) fn next_send(&self) -> Option<Time> {
@@ -210,11 +213,17 @@ impl Sender {
         if self.wants.may_exceed() { self.next_beside_window() } else { None }
     }
 
-    /// When a packet may leave that no window holds back: a probe, a mark, or one that opens the flow.
+    /// When a packet may leave that the window alone does not decide on: of a burst, a probe, a mark, or one that opens the
+    /// flow.
     #[inline(never)]
     fn next_beside_window(&self) -> Option<Time> {
-        let is_due = if self.has_data() { self.exceeds() } else { self.owes_mark() || self.owes_opening() };
-        is_due.then_some(self.pacer.next())
+        let is_due = if self.has_data() {
+            self.lets_burst_go() || self.exceeds()
+        } else {
+            self.owes_mark() || self.owes_opening()
+        };
+        let stays = self.is_scheduled() && self.is_amid_burst();
+        is_due.then_some(if stays { IN_TURN } else { self.pacer.next() })
     }
 
     #[inline]
@@ -232,7 +241,8 @@ impl Sender {
     fn window_is_open(&self) -> bool {
         match self.route.gate {
             Gate::Below => self.in_flight < self.cwnd,
-            Gate::Bursts => self.lets_burst_go(),
+            // See [`Self::next_beside_window`].
+            Gate::Bursts => false,
             // A window below one packet is open all the same: only one of zero is closed.
             Gate::Fits => {
                 self.in_flight + self.route.path.mss <= self.cwnd
@@ -302,12 +312,6 @@ impl Sender {
                 || cold.reduction.is_some()
         };
         self.route.merges_acks() || self.cold.as_deref().is_some_and(of_cold)
-    }
-
-    /// Whether it is its turn at the NIC still: a burst is leaving.
-    #[inline]
-    pub(crate) fn keeps_turn(&self) -> bool {
-        self.wants.extras() && self.is_amid_burst()
     }
 
     /// `SLOW`: packets may be lost, or something is wanted beside sending.

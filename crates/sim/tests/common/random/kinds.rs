@@ -2,11 +2,12 @@
 
 use super::*;
 
-/// The world of a seed, with ACK and recovery policies that no shipped scheme has.
+/// The world of a seed, with ACK and recovery policies, and connections as TCP's, that no shipped scheme has.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn policy_spec(seed: u64) -> Spec {
     let mut spec = random_spec(seed);
     let mut draw = Draw(Random::new(seed, Purpose::Test, 20));
+    let mut draws = Draw(Random::new(seed, Purpose::Test, 32));
     let base = Base::of(&spec.network, spec.mss + spec.header);
     for scheme in [&mut spec.intra, &mut spec.inter] {
         let scheme = Arc::make_mut(scheme);
@@ -18,8 +19,15 @@ pub fn policy_spec(seed: u64) -> Spec {
         if !draw.one_in(3) {
             scheme.recovery.policy = RecoveryPolicy::SingleTimer;
         }
+        scheme.connection = connection(&mut draws, spec.mss);
     }
     spec
+}
+
+/// What TCP's connections do, or not.
+fn connection(draw: &mut Draw, mss: Bytes) -> Connection {
+    let burst = if draw.one_in(2) { Bytes::ZERO } else { mss * draw.spread(1, 30) };
+    Connection { handshake: draw.one_in(2), burst, prr: draw.one_in(2) }
 }
 
 /// The world of a seed, with receivers that hold ACKs.

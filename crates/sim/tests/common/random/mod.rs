@@ -37,7 +37,7 @@ use farspan_transport::congestion::{self, CongestionConfig, OnNack, Pacing};
 use farspan_transport::proxy::detector::PerFlowConfig;
 use farspan_transport::proxy::{Delay, LossDetection, ProxyKind};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
-use farspan_transport::{CnpConfig, FlowProfile, Scheme, WindowCheck};
+use farspan_transport::{CnpConfig, Connection, FlowProfile, Scheme, WindowCheck};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, TelemetryKind, Time};
 use farspan_workload::{Algorithm, Collective, Operation, Sites};
 use std::collections::BTreeMap;
@@ -465,6 +465,7 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
         coding: coding(draw, base),
         on_nack,
         window_check: draw.pick(&[WindowCheck::Below, WindowCheck::Fits]),
+        connection: Connection::default(),
     }
 }
 

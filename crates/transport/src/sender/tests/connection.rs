@@ -146,10 +146,11 @@ fn a_burst_is_no_more_than_a_millisecond_at_the_flow_s_rate_and_the_pacer_holds_
 #[test]
 fn a_burst_that_is_leaving_keeps_its_turn() {
     let mut bench = Bench::new(connected(40, bursts(4)));
+    bench.sender.set_scheduled(true);
     let turns: Vec<_> = (0..8)
         .map(|_| {
             bench.sender.send(us(0));
-            bench.sender.keeps_turn()
+            bench.sender.next_send() == Some(IN_TURN)
         })
         .collect();
     assert_eq!(turns, [true, true, true, false, true, true, true, false]);

@@ -454,8 +454,11 @@ fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
     let check = prop_oneof![Just(WindowCheck::Below), Just(WindowCheck::Fits)];
     let (controls, balancers) = (congestion::NAMES, balance::NAMES);
     let profile = prop::sample::select(all_profiles().collect::<Vec<_>>());
-    let recovery = (rto, any::<bool>(), policy)
-        .prop_map(|(rto, backoff, policy)| RecoveryConfig { rto, backoff, policy });
+    let recovery = (rto, any::<bool>(), policy).prop_map(|(rto, backoff, policy)| RecoveryConfig {
+        rto,
+        backoff,
+        policy,
+    });
     (0..controls.len(), 0..balancers.len(), recovery, check, any_connection(), any_coding(), profile)
         .prop_map(|(control, balancer, recovery, window_check, connection, coding, profile)| {
             let congestion = CongestionConfig::by_name(congestion::NAMES[control]).unwrap();
