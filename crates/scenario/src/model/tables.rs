@@ -84,6 +84,9 @@ tables! {
         /// per_packet.
         #[schemars(schema_with = "ack_schema")]
         ack: Part,
+        /// Whether ACKs repeat a mark until the sender says that it has cut its window (RFC 3168), where the control takes marks as
+        /// losses: "cubic" and "newreno" with ecn. Others have each packet's own. Default: false.
+        repeat_marks: bool,
         /// Whether a flow begins with a handshake, as a TCP connection does: a round trip before its first packet. Default: false.
         handshake: bool,
         /// Payload that leaves in one go at most, as TCP's segments do that NICs cut up ("64KiB"); "0B": each packet leaves by

@@ -237,6 +237,11 @@ fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError>
         let cure = "give \"scheme\", a path selector, or { name = ..., ... }";
         return Err(ValueError::rule("transport.balance", "no name", cure));
     }
+    let repeat_marks = written.repeat_marks.unwrap_or(false);
+    if repeat_marks && ack.name() == Some("coalesced") {
+        let cure = "write transport.ack = \"per_packet\" or \"delayed\"";
+        return Err(ValueError::rule("transport.repeat_marks", "ACKs that are held echo each mark", cure));
+    }
     Ok(Transport {
         payload,
         header,
@@ -249,6 +254,7 @@ fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError>
         ack_priority: written.ack_priority.unwrap_or(true),
         balance,
         ack,
+        repeat_marks,
         handshake: written.handshake.unwrap_or(false),
         burst: written.burst.unwrap_or(Bytes::ZERO),
         prr: written.prr.unwrap_or(false),

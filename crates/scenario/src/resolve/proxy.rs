@@ -5,7 +5,9 @@ use super::scheme::{checked, in_range};
 use crate::catalog::control::congestion;
 use crate::error::ValueError;
 use crate::limits::{LONGEST_DELAY, within};
-use crate::model::{FullBuffer, IncastText, NaiveProxy, Ports, Proxy, ProxyText, SchemeClass, WorkloadText};
+use crate::model::{
+    FullBuffer, IncastText, NaiveProxy, Ports, Proxy, ProxyText, SchemeClass, Transport, WorkloadText,
+};
 use crate::value::{
     OnwardRule, Part, ProxyDelay, ProxyHost, ProxyHostRule, ProxyLoss, ProxyQueueLimit, ProxyRule, RtoRule,
     WorkloadKind,
@@ -69,7 +71,7 @@ pub(super) fn check(
     proxy: Option<&Proxy>,
     [intra, inter]: [&SchemeClass; 2],
     ports: &Ports,
-    ack: &Part,
+    transport: &Transport,
 ) -> Result<(), ValueError> {
     let Some(proxy) = proxy else { return Ok(()) };
     if inter.coding.name() != Some("none") {
@@ -97,9 +99,13 @@ pub(super) fn check(
         let problem = "the connection to a naive proxy is not coded";
         return Err(ValueError::rule("scheme.proxy.kind", problem, cure));
     }
-    if naive && ack.name() != Some("per_packet") {
+    if naive && transport.ack.name() != Some("per_packet") {
         let cure = "write transport.ack = \"per_packet\", or kind = \"streamlined\"";
         return Err(ValueError::rule("scheme.proxy.kind", "a naive proxy acknowledges each packet", cure));
+    }
+    if transport.handshake {
+        let cure = "write transport.handshake = false, or remove the proxy";
+        return Err(ValueError::rule("transport.handshake", "flows through a proxy have none", cure));
     }
     Ok(())
 }

@@ -41,7 +41,7 @@ impl Context<'_> {
         let ports = self.ports(&intra, &inter, &written.ports)?;
         let profile = written.profile.unwrap_or(Profile::Paper);
         let proxy = self.proxy(written.proxy)?;
-        super::proxy::check(proxy.as_ref(), [&intra, &inter], &ports, &transport.ack)?;
+        super::proxy::check(proxy.as_ref(), [&intra, &inter], &ports, transport)?;
         Ok(Scheme { name, profile, intra, inter, ports, proxy })
     }
 

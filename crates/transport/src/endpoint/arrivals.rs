@@ -279,10 +279,10 @@ impl Endpoint {
         {
             return None;
         }
-        let FlowProfile { acks, pulls, cnps, signals } = self.profiles.get(profile)?;
+        let FlowProfile { acks, pulls, cnps, signals, repeats_marks } = self.profiles.get(profile)?;
         let mtu = self.config.mss + self.config.header;
         let owed = pulls.map(|pulls| Owed::new(from, pulls, self.line_rate, mtu));
-        let duties = Duties::new(acks, owed, cnps.map(Notifier::new));
+        let duties = Duties::new(acks, owed, cnps.map(Notifier::new), *repeats_marks);
         let start = receiver::ack_entropy_start(self.config.seed, name.flow);
         Some(self.receivers.insert(match layout {
             None => Receiver::new(name, packets, (start, *signals), duties),

@@ -21,6 +21,9 @@ pub struct FlowProfile {
     pub cnps: Option<CnpConfig>,
     /// The signals that its ACKs bring.
     pub signals: AckSignals,
+    /// Whether its ACKs repeat a mark until the sender says that it has cut its window (RFC 3168, section 6.1.3); otherwise each
+    /// echoes its packet's own. Not with ACKs that are [held](crate::ack::AckPolicy::holds).
+    pub repeats_marks: bool,
 }
 
 /// The signals that ACKs bring, beside which packet has arrived, with which mark, and up to which all have.
@@ -42,7 +45,7 @@ impl FlowProfile {
         let Needs { pulls, cnps, arrival, signal_bytes, .. } = congestion.needs();
         let (bytes, map) = (signal_bytes.ack.get() as u16, recovery.wants_maps());
         let signals = AckSignals { bytes, arrival, map };
-        Self { acks, pulls, cnps, signals }
+        Self { acks, pulls, cnps, signals, repeats_marks: false }
     }
 }
 

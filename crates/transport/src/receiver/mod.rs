@@ -65,14 +65,28 @@ pub(crate) struct Duties {
     owed: Option<Owed>,
     /// The CNPs that it sends.
     notifier: Option<Notifier>,
+    /// Of a profile whose ACKs repeat marks: whether they do now.
+    repeats: Option<bool>,
 }
 
 impl Duties {
     /// Those of a profile, of `owed` pulls and of CNPs; `None`: there are none.
-    pub(crate) fn new(acks: &AckConfig, owed: Option<Owed>, notifier: Option<Notifier>) -> Option<Box<Self>> {
-        let policy = acks.build();
-        let any = policy.wants_arrivals() || owed.is_some() || notifier.is_some();
-        any.then(|| Box::new(Self { policy, held: None, waiting: None, owed, notifier }))
+    pub(crate) fn new(
+        acks: &AckConfig,
+        owed: Option<Owed>,
+        notifier: Option<Notifier>,
+        repeats_marks: bool,
+    ) -> Option<Box<Self>> {
+        let (policy, repeats) = (acks.build(), repeats_marks.then_some(false));
+        let any = policy.wants_arrivals() || owed.is_some() || notifier.is_some() || repeats_marks;
+        any.then(|| Box::new(Self { policy, held: None, waiting: None, owed, notifier, repeats }))
+    }
+
+    /// The mark that the ACK of a packet brings which came with this one, or says that the sender has cut its window.
+    fn mark_of(&mut self, ecn_ce: bool, has_cut: bool) -> bool {
+        let Some(repeats) = &mut self.repeats else { return ecn_ce };
+        *repeats = ecn_ce || (*repeats && !has_cut);
+        *repeats
     }
 }
 
@@ -276,13 +290,18 @@ impl Receiver {
         is_new: bool,
         ecn_ce: bool,
         (len, asks): (u16, bool),
-        reply: Reply,
+        mut reply: Reply,
         replies: &mut Replies,
     ) -> bool {
         let (is_last, seq) = (self.is_complete(), reply.feedback.seq);
         let to = PeerFlow { peer: reply.to, flow: reply.feedback.flow };
         let Some(duties) = &mut self.duties else { return false };
-        let Fate::Arrived { block_complete, .. } = reply.feedback.fate else { return false };
+        let Fate::Arrived { block_complete, ecn_ce: echoed, .. } = &mut reply.feedback.fate else {
+            return false;
+        };
+        let block_complete = *block_complete;
+        *echoed = duties.mark_of(ecn_ce, asks);
+        let is_echoed = *echoed;
         let arrival = ack::Arrival {
             now,
             seq,
@@ -294,7 +313,7 @@ impl Receiver {
             fills_gap: is_new
                 && seq < self.cumulative
                 && (self.cumulative - seq > 1 || !self.arrived.is_empty()),
-            ecn_ce,
+            ecn_ce: is_echoed,
             asks,
             completes_block: block_complete,
             is_last,

@@ -28,6 +28,18 @@ fn receiver(packets: u32) -> Receiver {
 }
 
 #[test]
+fn acks_repeat_a_mark_until_the_sender_says_that_it_has_cut_its_window() {
+    let mut duties = Duties::new(&AckConfig::default(), None, None, true).expect("it has duties");
+    let arrivals =
+        [(false, false), (true, false), (false, false), (false, true), (false, false), (true, true)];
+    let marks = arrivals.map(|(ecn_ce, has_cut)| duties.mark_of(ecn_ce, has_cut));
+    assert_eq!(marks, [false, true, true, false, false, true]);
+    let delayed = AckConfig::by_name("delayed").unwrap();
+    let mut exact = Duties::new(&delayed, None, None, false).expect("it has duties");
+    assert!(exact.mark_of(true, false) && !exact.mark_of(false, false));
+}
+
+#[test]
 fn an_ack_says_when_the_packet_came_if_the_control_wants_to_know() {
     let at = |ps| Time::from_ps(ps);
     let reply = |arrival, telemetry| {
@@ -302,7 +314,7 @@ struct Holding {
 impl Holding {
     fn new() -> Self {
         let config = ack::coalesced::CoalescedConfig { bytes: Bytes::new(1000), gap: true };
-        let acks = Duties::new(&AckConfig::Coalesced(config), None, None);
+        let acks = Duties::new(&AckConfig::Coalesced(config), None, None, false);
         Self {
             receiver: Receiver::new(NAME, 200, (0, AckSignals::default()), acks),
             replies: Replies::default(),

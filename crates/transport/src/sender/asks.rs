@@ -35,6 +35,9 @@ impl Sender {
     /// Whether packet `seq`, which leaves now and counts as in flight, asks for an ACK; `is_sure`: whatever is in flight.
     #[cold]
     pub(super) fn asks(&mut self, seq: u32, is_sure: bool) -> bool {
+        if self.route.profile.repeats_marks {
+            return !is_sure && self.take_cwr();
+        }
         if self.route.held.is_zero() {
             return false;
         }

@@ -82,7 +82,7 @@ impl Sender {
     /// Whether the window lets a packet go, of a sender that waits until a burst may.
     #[cold]
     pub(super) fn lets_burst_go(&self) -> bool {
-        if self.bursts().is_none() {
+        if self.bursts().is_none() || !self.has_data() {
             return false;
         }
         let room = self.room();

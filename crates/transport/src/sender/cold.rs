@@ -1,6 +1,7 @@
 //! The cold state of a sender, which only some schemes need.
 
 use super::bursts::Bursts;
+use super::cwr::Cwr;
 use super::opening::Opening;
 use super::proxied::ProxiedState;
 use super::records::Records;
@@ -34,6 +35,8 @@ pub(super) struct ColdState {
     pub opening: Option<Opening>,
     /// Of a flow whose packets leave in bursts.
     pub bursts: Option<Bursts>,
+    /// Of a flow whose receiver repeats marks.
+    pub cwr: Option<Cwr>,
     /// A cut of the window that is being made.
     pub reduction: Option<Reduction>,
 }
@@ -50,7 +53,7 @@ impl ColdState {
         let keeps_something = !matches!(recovery, Recovery::PerPacketRto(_));
         let asks = !route.held.is_zero();
         let is_proxied = message.via.is_some();
-        let is_connection = route.connection != Connection::default();
+        let is_connection = route.connection != Connection::default() || route.profile.repeats_marks;
         let is_needed = records.is_some()
             || is_adaptive
             || keeps_something
@@ -82,6 +85,7 @@ impl ColdState {
             proxied: ProxiedState::of(now, message).map(Box::new),
             opening,
             bursts: (!message.route.connection.burst.is_zero()).then(|| Bursts::new(now)),
+            cwr: message.route.profile.repeats_marks.then(Cwr::default),
             reduction: None,
         })
     }

@@ -51,9 +51,9 @@ impl Sender {
     ) -> bool {
         let Feedback { seq, cumulative, .. } = *feedback;
         if seq >= self.sent.next() {
-            // Put together anew, so that otherwise it need not lie in memory.
-            let Feedback { flow, seq, cumulative, fate } = *feedback;
-            return self.on_answer(now, &Feedback { flow, seq, cumulative, fate });
+            // Of nothing that was sent of the message.
+            let Fate::Arrived { echo, ecn_ce, .. } = feedback.fate else { return false };
+            return self.on_answer(now, seq, echo, ecn_ce);
         }
         match feedback.fate {
             Fate::Arrived { echo, ecn_ce, block_complete, map } => {
@@ -105,7 +105,7 @@ impl Sender {
             self.complete_block_of(now, ack.seq);
         }
         if self.wants.extras() {
-            self.note_paths(now, ack);
+            self.note_extras(now, ack);
         }
         self.acknowledge_below(now, ack.cumulative);
         let (mapped_below, mapped) = if ack.map == 0 { (0, Bytes::ZERO) } else { self.read_map(now, ack) };

@@ -40,11 +40,19 @@ impl Sender {
         below
     }
 
-    /// The path selector hears of each packet that an ACK without a mark acknowledges first, but for the one that it echoes:
-    /// a marked packet would have had an ACK of its own, so that none of these was marked. Before they are acknowledged.
+    /// Notes of an ACK what few senders ask for, before it acknowledges anything.
     #[cold]
     #[inline(never)]
-    pub(super) fn note_paths(&mut self, now: Time, ack: &WireAck<'_>) {
+    pub(super) fn note_extras(&mut self, now: Time, ack: &WireAck<'_>) {
+        if ack.ecn_ce && self.route.profile.repeats_marks {
+            self.note_repeated_mark(ack.cumulative);
+        }
+        self.note_paths(now, ack);
+    }
+
+    /// The path selector hears of each packet that an ACK without a mark acknowledges first, but for the one that it echoes:
+    /// a marked packet would have had an ACK of its own, so that none of these was marked. Before they are acknowledged.
+    fn note_paths(&mut self, now: Time, ack: &WireAck<'_>) {
         // Of a coded message an ACK covers packets, too, that are not needed and need not have arrived.
         let is_silent = !self.route.merges_acks() || ack.ecn_ce || self.blocks().is_some();
         if is_silent || !self.sent.keeps_entropies() {

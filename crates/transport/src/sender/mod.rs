@@ -8,6 +8,7 @@
 mod asks;
 mod bursts;
 mod cold;
+mod cwr;
 mod feedback;
 mod maps;
 mod opening;
@@ -113,7 +114,9 @@ impl Sender {
         let wants = Wants::new(&route.needs, &balancer, layout.is_some() || route.merges_acks());
         let cold = ColdState::new(now, message, layout);
         let numbers = message.via.as_ref().is_some_and(|via| via.numbers.is_some());
-        let has_more = cold.as_ref().is_some_and(|cold| cold.opening.is_some() || cold.bursts.is_some());
+        let has_more = cold
+            .as_ref()
+            .is_some_and(|cold| cold.opening.is_some() || cold.bursts.is_some() || cold.cwr.is_some());
         let wants_acks = cold.as_ref().is_some_and(|cold| cold.recovery.wants_acks());
         Self {
             flow: *flow,
@@ -217,13 +220,12 @@ impl Sender {
     /// flow.
     #[inline(never)]
     fn next_beside_window(&self) -> Option<Time> {
-        let is_due = if self.has_data() {
-            self.lets_burst_go() || self.exceeds()
-        } else {
-            self.owes_mark() || self.owes_opening()
-        };
-        let stays = self.is_scheduled() && self.is_amid_burst();
-        is_due.then_some(if stays { IN_TURN } else { self.pacer.next() })
+        if self.route.gate == Gate::Bursts && self.lets_burst_go() {
+            let stays = self.is_scheduled() && self.is_amid_burst();
+            return Some(if stays { IN_TURN } else { self.pacer.next() });
+        }
+        let is_due = if self.has_data() { self.exceeds() } else { self.owes_mark() || self.owes_opening() };
+        is_due.then_some(self.pacer.next())
     }
 
     #[inline]
@@ -239,16 +241,14 @@ impl Sender {
 
     #[inline]
     fn window_is_open(&self) -> bool {
-        match self.route.gate {
-            Gate::Below => self.in_flight < self.cwnd,
-            // See [`Self::next_beside_window`].
-            Gate::Bursts => false,
-            // A window below one packet is open all the same: only one of zero is closed.
-            Gate::Fits => {
-                self.in_flight + self.route.path.mss <= self.cwnd
-                    || (self.in_flight.is_zero() && !self.cwnd.is_zero())
-            }
+        if self.route.gate == Gate::Below {
+            return self.in_flight < self.cwnd;
         }
+        // A window below one packet is open all the same: only one of zero is closed.
+        let has_room = self.in_flight + self.route.path.mss <= self.cwnd
+            || (self.in_flight.is_zero() && !self.cwnd.is_zero());
+        // Bursts wait for more: see [`Self::next_beside_window`].
+        has_room && self.route.gate == Gate::Fits
     }
 
     /// The payload of the whole message.
@@ -309,6 +309,7 @@ impl Sender {
                 || cold.blocks.is_some()
                 || cold.opening.is_some()
                 || cold.bursts.is_some()
+                || cold.cwr.is_some()
                 || cold.reduction.is_some()
         };
         self.route.merges_acks() || self.cold.as_deref().is_some_and(of_cold)

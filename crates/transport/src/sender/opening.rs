@@ -12,7 +12,7 @@ use super::packet::{DataPacket, More, Take};
 use crate::balance::Balance;
 use crate::flow::message::Message;
 use crate::recovery::{AckOutcome, Acked};
-use crate::wire::{self, Fate, Feedback};
+use crate::wire::{self, Echo};
 use farspan_units::{Bytes, Time};
 
 /// A handshake that has not ended.
@@ -74,10 +74,10 @@ impl Sender {
         }
     }
 
-    /// Feedback on nothing of the message that was sent: the answer to the packet that opens it, or nothing.
+    /// An ACK of nothing of the message that was sent: the answer to the packet that opens it, or of no use. Returns whether the
+    /// next time-out may run out earlier than before.
     #[cold]
-    pub(super) fn on_answer(&mut self, now: Time, feedback: &Feedback) -> bool {
-        let Feedback { seq, fate: Fate::Arrived { echo, ecn_ce, .. }, .. } = *feedback else { return false };
+    pub(super) fn on_answer(&mut self, now: Time, seq: u32, echo: Echo, ecn_ce: bool) -> bool {
         let packets = self.packets;
         let Some(cold) = self.cold.as_mut().filter(|_| seq == packets && echo.sent_at <= now) else {
             return false;

@@ -128,6 +128,7 @@ struct Setup {
     on_nack: Option<OnNack>,
     window_check: WindowCheck,
     connection: Connection,
+    repeats_marks: bool,
     policy: RecoveryPolicy,
     rto: Rto,
     send_record: bool,
@@ -148,6 +149,7 @@ impl Default for Setup {
             on_nack: None,
             window_check: WindowCheck::Below,
             connection: Connection::default(),
+            repeats_marks: false,
             policy: RecoveryPolicy::PerPacketRto,
             rto: Rto::Fixed(RTO),
             send_record: false,
@@ -180,7 +182,11 @@ impl Bench {
             on_nack: setup.on_nack,
             window_check: setup.window_check,
             connection: setup.connection,
-            profile: FlowProfile { acks: AckConfig::by_name(setup.acks).unwrap(), ..FlowProfile::default() },
+            profile: FlowProfile {
+                acks: AckConfig::by_name(setup.acks).unwrap(),
+                repeats_marks: setup.repeats_marks,
+                ..FlowProfile::default()
+            },
         };
         let mut route = Route::new(testing::path(), &scheme);
         (route.needs.sent, route.needs.send_record) = (true, send_record);

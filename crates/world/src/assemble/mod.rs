@@ -20,7 +20,7 @@ use farspan_scenario::value::{FirstWindow, Jitter, Part, Recovery, RoutingRule, 
 use farspan_scenario::{Resolved, ScenarioError, ValueError, component, congestion, on_nack};
 use farspan_sim::{EngineKind, Flow, InitialWindow, OwnBalance, Rule, Spec, Stop, Trace, Trigger};
 use farspan_transport::coding::Layout;
-use farspan_transport::congestion::{self, CongestionConfig};
+use farspan_transport::congestion::{self, CongestionConfig, Ecn};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{Class, Connection, FlowProfile, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
@@ -354,8 +354,9 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
     let acks = component("transport.ack", &scenario.transport.ack.0)?;
     let balance = component(&format!("{path}.balance"), &class.balance.0)?;
     let recovery = recovery(&format!("{path}.recovery"), scenario, &class.recovery)?;
+    let repeats_marks = scenario.transport.repeat_marks && congestion.needs().ecn == Ecn::AsLoss;
     Ok(Scheme {
-        profile: FlowProfile::new(acks, &congestion, recovery.policy),
+        profile: FlowProfile { repeats_marks, ..FlowProfile::new(acks, &congestion, recovery.policy) },
         congestion,
         on_nack: on_nack(&class.congestion),
         balance,

@@ -250,7 +250,7 @@ fn first_time_out(resolved: &Resolved, world: &World, class: Class) -> Option<St
 /// A control that waits for marks which nobody sets.
 fn marks(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -> Option<String> {
     let control = &world.spec.scheme(class).congestion;
-    (control.needs().ecn == Ecn::Required && !crossed.marks).then(|| {
+    (control.needs().ecn != Ecn::Ignored && !crossed.marks).then(|| {
         if crossed.would_mark {
             return format!(
                 "{} needs marks, and every port on the path of {} flows begins to mark above what its queue can hold: it learns of queues \
@@ -311,7 +311,7 @@ fn delay_target(resolved: &Resolved, world: &World, class: Class, crossed: &Cros
         class == Class::Inter && proxy.is_some_and(|proxy| matches!(proxy.kind, ProxyKind::Naive(_)));
     let control = &world.spec.scheme(class).congestion;
     // Marks tell of the queue before it is as long as the target.
-    let sees_marks = control.needs().ecn == Ecn::Required && crossed.marks;
+    let sees_marks = control.needs().ecn != Ecn::Ignored && crossed.marks;
     let is_told = crossed.is_lossless || ends_at_proxy || sees_marks;
     let target = control.target_delay(&crossed.path).filter(|_| !is_told)?;
     let spec = &world.spec;

@@ -20,6 +20,7 @@ pub fn policy_spec(seed: u64) -> Spec {
             scheme.recovery.policy = RecoveryPolicy::SingleTimer;
         }
         scheme.connection = connection(&mut draws, spec.mss);
+        scheme.profile.repeats_marks = draws.one_in(2);
     }
     spec
 }

@@ -39,6 +39,8 @@ pub struct Needs {
 pub enum Ecn {
     /// They say when to send less.
     Required,
+    /// They say so once a window, as a loss does (RFC 3168): an ACK may repeat one until the window is cut.
+    AsLoss,
     /// It does not look at them.
     Ignored,
 }

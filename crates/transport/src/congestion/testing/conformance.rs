@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn a_control_that_needs_marks_obeys_them() {
-        for config in configs().filter(|config| config.needs().ecn == Ecn::Required) {
+        for config in configs().filter(|config| config.needs().ecn != Ecn::Ignored) {
             let [marked, plain] = [true, false].map(|marked| windows(&config, marked));
             assert!(!plain.is_empty(), "{}", config.name());
             let (marked, plain) = (marked.last(), plain.last());

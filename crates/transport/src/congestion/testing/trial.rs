@@ -123,7 +123,7 @@ impl Asked {
         let Needs { ecn, sent, send_record, pulls, cnps, telemetry, arrival, nacks: _, signal_bytes: _ } =
             *needs;
         match self {
-            Self::Ecn => ecn == Ecn::Required,
+            Self::Ecn => ecn != Ecn::Ignored,
             Self::Sent => sent,
             Self::SendRecord => send_record,
             Self::Pulls => pulls.is_some(),

@@ -193,11 +193,6 @@ impl Rack {
         self.probe_due(rto_policy).unwrap_or_else(|| self.rto_due(rto_policy))
     }
 
-    #[inline(never)]
-    fn arm_tail(&mut self, rto_policy: RtoPolicy) {
-        self.armed = self.armed.min(self.tail_due(rto_policy));
-    }
-
     fn enter_recovery(&mut self, end: u32) {
         self.is_quiet = false;
         (self.recovery_end, self.probe) = (Some(self.recovery_end.unwrap_or(end)), None);
@@ -260,7 +255,7 @@ impl Recover for Rack {
         }
         // A packet behind others only puts off what was due for the tail, but that of a lone packet waits for a held ACK.
         if was_idle || !rto_policy.ack_delay.is_zero() {
-            self.arm_tail(rto_policy);
+            self.armed = self.armed.min(self.tail_due(rto_policy));
         }
         self.armed
     }

@@ -11,6 +11,7 @@ const CODED: Setup = Setup {
     on_nack: None,
     window_check: WindowCheck::Below,
     connection: Connection { handshake: false, burst: Bytes::ZERO, prr: false },
+    repeats_marks: false,
     policy: RecoveryPolicy::PerPacketRto,
     rto: Rto::Fixed(RTO),
     send_record: false,

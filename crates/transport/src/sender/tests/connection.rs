@@ -206,3 +206,18 @@ fn when_much_is_lost_rate_reduction_grows_by_no_more_than_a_packet_an_ack() {
     let without = recovery(40, 30, false);
     assert!(without.iter().any(|&packets| packets > 2), "a burst: {without:?}");
 }
+
+#[test]
+fn a_sender_says_once_a_window_that_it_has_cut_it() {
+    let mut bench = Bench::new(Setup { repeats_marks: true, ..connected(4, Connection::default()) });
+    assert_eq!(bench.send(us(0)), [0, 1, 2, 3]);
+    let mut said = Vec::new();
+    for (cumulative, marked) in [(1, true), (2, true), (3, true), (4, false), (5, true), (6, true)] {
+        let echo = Echo { sent_at: us(0), entropy: 0 };
+        let fate = Fate::Arrived { echo, ecn_ce: marked, block_complete: false, map: 0 };
+        bench.dispatch_ack(us(20), cumulative - 1, cumulative, fate);
+        said.push(bench.sender.send(us(20)).0.header.ask);
+    }
+    // The first window ends with packet 3, the second with packet 8.
+    assert_eq!(said, [true, false, false, false, true, false]);
+}

@@ -3,7 +3,7 @@
 
 mod cases;
 
-use farspan_transport::ack::{self, AckConfig};
+use farspan_transport::ack::{self, AckConfig, AckPolicy as _};
 use farspan_transport::balance::{self, BalanceConfig};
 use farspan_transport::coding::{Block, Code, CodingConfig, Payload, blocks};
 use farspan_transport::congestion::{self, CongestionConfig, fixed_window};
@@ -426,7 +426,14 @@ fn all_profiles() -> impl Iterator<Item = FlowProfile> {
         mapped.signals.map = true;
         [profile, mapped]
     };
-    named.chain(holding_profiles()).flat_map(with).flat_map(mapped)
+    // Where ACKs are held, the bit with which a sender says that it has cut its window asks for an ACK.
+    let repeats = |profile: &FlowProfile| {
+        let holds = !profile.acks.build().holds().is_zero();
+        (!holds).then(|| FlowProfile { repeats_marks: true, ..profile.clone() })
+    };
+    let all: Vec<_> = named.chain(holding_profiles()).flat_map(with).flat_map(mapped).collect();
+    let repeating: Vec<_> = all.iter().filter_map(repeats).collect();
+    all.into_iter().chain(repeating)
 }
 
 /// What TCP's connections do, or not.

@@ -245,6 +245,18 @@ fn wrong_values_name_the_argument_that_set_them() {
             "transport.ack.bytes",
             &["holds no ACK", "give a size"],
         ),
+        (
+            "transport.ack={ name = \"delayed\", packets = 0 }",
+            "transport.ack.packets",
+            &["holds no ACK", "give a number"],
+        ),
+        (
+            "transport.ack={ name = \"delayed\", delay = \"0s\" }",
+            "transport.ack.delay",
+            &["holds no ACK", "give a time"],
+        ),
+        ("transport.burst=all", "transport.burst", &["64KiB"]),
+        ("transport.prr=1", "transport.prr", &["true or false"]),
         ("workload.flow_size=0B", "workload[0].flow_size", &["at least 1 B"]),
         ("workload.receiver=99", "workload[0].receiver", &["does not exist", "0 to 31"]),
         ("workload.senders=[1]", "workload[0].senders", &["itself"]),
@@ -500,6 +512,22 @@ fn trimming_without_a_priority_queue_is_refused() {
 }
 
 #[test]
+fn marks_that_held_acks_repeat_are_refused() {
+    let set = ["transport.ack=coalesced", "transport.repeat_marks=true"].map(str::to_owned).to_vec();
+    let message = message(&Request { set, ..Request::new("uno/incast-mixed") });
+    let words = ["transport.repeat_marks: ", "echo each mark", "\"delayed\""];
+    words.iter().for_each(|word| assert!(message.contains(word), "{message}"));
+}
+
+#[test]
+fn a_handshake_through_a_proxy_is_refused() {
+    let set = vec!["transport.handshake=true".to_owned()];
+    let message = message(&Request { set, ..Request::new("proxy/degree") });
+    let words = ["transport.handshake: ", "flows through a proxy have none", "or remove the proxy"];
+    words.iter().for_each(|word| assert!(message.contains(word), "{message}"));
+}
+
+#[test]
 fn wrong_poisson_traffic_is_refused() {
     let cases: &[(&str, &[&str])] = &[
         ("workload.load=-1", &["a load of -1", "above 0"]),
@@ -619,6 +647,8 @@ const KEYS: &[&str] = &[
     "transport.rto",
     "transport.balance",
     "transport.ack",
+    "transport.handshake",
+    "transport.burst",
     "host.jitter",
     "scheme.name",
     "scheme.profile",

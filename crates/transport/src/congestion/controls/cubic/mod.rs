@@ -72,7 +72,7 @@ impl CubicConfig {
     #[must_use]
     pub const fn needs(&self) -> Needs {
         Needs {
-            ecn: if self.ecn { Ecn::Required } else { Ecn::Ignored },
+            ecn: if self.ecn { Ecn::AsLoss } else { Ecn::Ignored },
             sent: false,
             send_record: false,
             pulls: None,
