@@ -178,6 +178,9 @@ pub struct Probes {
     pub links: Vec<PortId>,
     /// The quantities that are sampled of flows, of `queue_ports` and of proxies.
     pub series: Series,
+    /// Two times between which what arrives of each flow is counted; `None`: it is not. A run that looks for the
+    /// [end of measured flows](Stop::when_measured_end) does not end before the second.
+    pub goodput: Option<Range<Time>>,
 }
 
 /// The flows and ports that are traced.

@@ -64,6 +64,7 @@ impl World {
                     faults,
                     instruments: Instruments::new(port_tracer, FlowTracer::new(spec, &plan, node)),
                     flows: probes.flows(node),
+                    goodput: probes.goodput(node),
                     uplink: probes.ports(node, ports),
                 };
                 let host = Host::new(&plan, HostId(node.0), nic, control_goes_first, attached);
@@ -118,6 +119,7 @@ impl World {
     fn run(mut self, spec: &Spec, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
         let measured = spec.flows.iter().filter(|flow| flow.measured).count() as u64;
         let payload: Bytes = spec.flows.iter().map(|flow| flow.size).sum();
+        let read = spec.probes.goodput.as_ref().map_or(Time::ZERO, |span| span.end);
         let mut check = spec.stop.when_measured_end.map(|period| (period, Time::ZERO + period));
         // The world is complete; a request to stop takes effect at the next call.
         progress(&self.progress(payload));
@@ -140,7 +142,8 @@ impl World {
                 Pause::Reached if until == spec.stop.time => break (until, false),
                 Pause::Reached => {
                     let (period, next) = check.expect("a limit before the stop is a check");
-                    if self.sum(|host| host.counters.measured_finished) == measured {
+                    let is_measured = self.sum(|host| host.counters.measured_finished) == measured;
+                    if is_measured && next >= read {
                         break (next, false);
                     }
                     if !progress(&self.progress(payload)) {
@@ -157,7 +160,7 @@ impl World {
         };
         // Engines differ in how long they keep timers that no longer matter: these do not make a run longer.
         let end = if self.is_at_rest() { self.last_arrival() } else { end };
-        self.outcome(end, interrupted)
+        self.outcome(spec, end, interrupted)
     }
 
     /// Whether every flow has ended, or waits for what will never come, and the network is empty.
@@ -213,7 +216,7 @@ impl World {
         }
     }
 
-    fn outcome(mut self, end: Time, interrupted: bool) -> Outcome {
+    fn outcome(mut self, spec: &Spec, end: Time, interrupted: bool) -> Outcome {
         let flows = self.flow_outcomes(end);
         let ports = self.port_outcomes(end);
         let totals = self.totals(&flows, &ports, end);
@@ -241,6 +244,7 @@ impl World {
             digest: digest(&flows),
             samples: self.samples(end),
             trace: self.trace(end),
+            goodput: self.goodput(spec, if interrupted { end } else { Time::MAX }),
             flows,
             ports,
             totals,
@@ -375,6 +379,19 @@ impl World {
         traced.flows.sort_by_key(|event| (event.flow, event.end));
         traced.packets.sort_by_key(|event| (event.at, event.port));
         traced
+    }
+
+    /// What arrived of each flow between the two times that are asked for; `None` if the second was not `reached`.
+    fn goodput(&mut self, spec: &Spec, reached: Time) -> Option<Vec<Bytes>> {
+        let span = spec.probes.goodput.as_ref().filter(|span| span.end <= reached)?;
+        debug_assert!(span.start < span.end, "what is counted begins before it ends");
+        let mut all = vec![Bytes::ZERO; self.plan.flows.len()];
+        for node in 0..self.map.locations.len() as u32 {
+            if let NetworkNode::Host(host) = self.engine.node_mut(&self.map, node) {
+                host.take_goodput().into_iter().for_each(|(flow, bytes)| all[flow.index()] = bytes);
+            }
+        }
+        Some(all)
     }
 
     /// All samples up to the end, by time, then probe, then id.

@@ -15,7 +15,7 @@ use crate::catalog::profile::Profiles;
 use crate::error::{ScenarioError, ValueError};
 use crate::limits;
 use crate::model::{
-    Host, Measure, Probes, ProbesText, Scenario, ScenarioText, Stop, Transport, TransportText,
+    Host, Measure, MeasureText, Probes, ProbesText, Scenario, ScenarioText, Stop, Transport, TransportText,
 };
 use crate::text::reader::read_value;
 use crate::text::source::Source;
@@ -163,6 +163,7 @@ impl Context<'_> {
         parts.extend(proxy::incasts(written.incast)?);
         let workload = self.workload(parts, sites > 1)?;
         let files = files::digests(&topology, &workload, &written.files, self.source.has_other_files())?;
+        let stop = written.stop.time.unwrap_or(Duration::from_ms(10_000));
         let scenario = Scenario {
             name: self.name.to_owned(),
             description: written.description,
@@ -175,11 +176,8 @@ impl Context<'_> {
             workload,
             fault: self.faults(written.fault)?,
             probes: probes(written.probes)?,
-            measure: Measure {
-                warmup: written.measure.warmup.unwrap_or(Duration::ZERO),
-                fairness_group: written.measure.fairness_group,
-            },
-            stop: Stop { time: written.stop.time.unwrap_or(Duration::from_ms(10_000)) },
+            measure: measure(written.measure, stop)?,
+            stop: Stop { time: stop },
             files,
         };
         limits::check(&scenario)?;
@@ -281,6 +279,33 @@ fn probes(written: ProbesText) -> Result<Probes, ValueError> {
         flows: written.flows,
         series: written.series.unwrap_or_else(|| vec!["*".to_owned()]),
     })
+}
+
+/// `stop`: when the run ends at the latest.
+fn measure(written: MeasureText, stop: Duration) -> Result<Measure, ValueError> {
+    let MeasureText { warmup, fairness_group, goodput_from, goodput_until } = written;
+    let warmup = warmup.unwrap_or(Duration::ZERO);
+    if goodput_from.is_none() && goodput_until.is_none() {
+        return Ok(Measure { warmup, fairness_group, goodput_from, goodput_until });
+    }
+    let (from, until) = (goodput_from.unwrap_or(warmup), goodput_until.unwrap_or(stop));
+    // What is not written is not to blame.
+    let (path, other) = match goodput_until {
+        Some(_) => ("measure.goodput_until", "measure.goodput_from"),
+        None => ("measure.goodput_from", "stop.time"),
+    };
+    if until > stop {
+        let problem = format!("{until} is after stop.time, {stop}, and nothing happens then");
+        return Err(ValueError::rule(path, problem, "give an earlier time, or a later stop.time"));
+    }
+    if from >= until {
+        let problem = match goodput_until {
+            Some(_) => format!("{until} is not after {other}, {from}: no time lies in between"),
+            None => format!("{from} is not before {other}, {until}: no time lies in between"),
+        };
+        return Err(ValueError::rule(path, problem, "give goodput_from before goodput_until"));
+    }
+    Ok(Measure { warmup, fairness_group, goodput_from: Some(from), goodput_until: Some(until) })
 }
 
 /// A value that must be there, at `path`; `what`: such as which.

@@ -13,7 +13,10 @@ pub(crate) use verbs::Datagrams;
 use crate::engine::{Arriving, Channel, EventClass, Frame, Key, Outbox, Payload, Window};
 use crate::node::common::Common;
 use crate::node::nic::Nic;
-use crate::observe::probe::{FLOWS, FlowSampler, PORTS, PROXY, PortReading, PortSampler, ProxySampler};
+use crate::observe::goodput::GoodputMeter;
+use crate::observe::probe::{
+    FLOWS, FlowSampler, GOODPUT, PORTS, PROXY, PortReading, PortSampler, ProxySampler,
+};
 use crate::observe::trace::FlowTracer;
 use crate::outcome::Sample;
 use crate::outcome::rows::Rows;
@@ -75,6 +78,7 @@ pub(crate) struct Host {
     flows: FlowSampler,
     uplink: PortSampler,
     proxy: ProxySampler,
+    goodput: GoodputMeter,
     /// Faults of its NIC's link, if there may be any.
     pub(crate) faults: Option<Box<NodeFaults>>,
     /// Traces of its NIC and its flows, if there are any.
@@ -87,6 +91,7 @@ pub(crate) struct Attached {
     pub(crate) faults: Option<NodeFaults>,
     pub(crate) instruments: Option<Box<Instruments>>,
     pub(crate) flows: FlowSampler,
+    pub(crate) goodput: GoodputMeter,
     pub(crate) uplink: PortSampler,
 }
 
@@ -103,7 +108,7 @@ impl Host {
         control_goes_first: bool,
         attached: Attached,
     ) -> Self {
-        let Attached { by_verbs, faults, instruments, flows, uplink } = attached;
+        let Attached { by_verbs, faults, instruments, flows, goodput, uplink } = attached;
         let config = EndpointConfig { host: id, seed: plan.seed, mss: plan.mss, header: plan.header };
         let link = &plan.network.links[channel.id as usize];
         let mut endpoint = Endpoint::new(config).with_profiles(&plan.profiles, link.rate);
@@ -132,6 +137,7 @@ impl Host {
             flows,
             uplink,
             proxy: ProxySampler::default(),
+            goodput,
             faults: faults.map(Box::new),
             instruments,
             plan: Arc::clone(plan),
@@ -404,6 +410,7 @@ impl Host {
                 self.uplink.sample(now, |_| PortReading { busy, queue: None, phantom: None });
             }
             PROXY => self.proxy.sample(now, host, &self.endpoint),
+            GOODPUT => return self.goodput.read(&self.endpoint, &self.plan),
             _ => self.flows.sample(now, &self.endpoint, &self.plan),
         }
         let interval = if kind == FLOWS { self.plan.rate_interval } else { self.plan.queue_interval };
@@ -439,6 +446,11 @@ impl Host {
     /// The events of its traced flows, and of its NIC.
     pub(crate) fn take_trace(&mut self) -> (Vec<FlowEvent>, Vec<PacketEvent>) {
         self.instruments.as_mut().map(|instruments| instruments.take()).unwrap_or_default()
+    }
+
+    /// What arrived of the flows that end here between the two times.
+    pub(crate) fn take_goodput(&mut self) -> Vec<(FlowId, Bytes)> {
+        self.goodput.take(&self.endpoint, &self.plan)
     }
 
     /// Samples taken.

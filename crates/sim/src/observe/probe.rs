@@ -1,6 +1,7 @@
-//! Probes: samples of flows and ports at intervals. They read and never write.
+//! Probes: samples of flows and ports at intervals, and readings at two times. They read and never write.
 
 use crate::engine::{EventClass, Key};
+use crate::observe::goodput::GoodputMeter;
 use crate::outcome::{Sample, SampleId};
 use crate::plan::Plan;
 use crate::spec::{ProbeKind, Series, Spec};
@@ -10,15 +11,19 @@ use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time}
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Kinds of a node's probe events: a sample of flows, of ports, or of a proxy.
+/// Kinds of a node's probe events: a sample of flows, of ports, or of a proxy; a reading of what has arrived.
 pub(crate) const FLOWS: u8 = 0;
 pub(crate) const PORTS: u8 = 1;
 pub(crate) const PROXY: u8 = 2;
+pub(crate) const GOODPUT: u8 = 3;
 
 /// Who samples what.
 pub(crate) struct Samplers {
     by_host: BTreeMap<u32, FlowSampler>,
     by_port: BTreeMap<u32, Series>,
+    /// The flows that end at each host, if what arrives of them is read.
+    ending: BTreeMap<u32, Vec<FlowId>>,
+    goodput: Option<Range<Time>>,
     intervals: [Option<Duration>; 3],
     /// When the nodes asked for begin to sample.
     pub(crate) first_samples: Vec<(NodeId, Key)>,
@@ -40,8 +45,13 @@ impl Samplers {
             let series = by_port.entry(port.0).or_insert(Series::NONE);
             *series = series.with(ProbeKind::Utilization);
         }
+        let goodput = probes.goodput.clone();
+        let mut ending: BTreeMap<u32, Vec<FlowId>> = BTreeMap::new();
+        for (id, flow) in (0..).map(FlowId).zip(&spec.flows).filter(|_| goodput.is_some()) {
+            ending.entry(flow.dst.0).or_default().push(id);
+        }
         let intervals = [probes.rate_interval, probes.queue_interval, probes.queue_interval];
-        let mut samplers = Self { by_host, by_port, intervals, first_samples: Vec::new() };
+        let mut samplers = Self { by_host, by_port, ending, goodput, intervals, first_samples: Vec::new() };
         if probes.series.has(ProbeKind::ProxyQueue) {
             let proxies: BTreeSet<_> = spec.proxies.iter().map(|proxy| proxy.host.0).collect();
             proxies.into_iter().for_each(|host| samplers.begin(NodeId(host), PROXY));
@@ -61,6 +71,15 @@ impl Samplers {
             self.begin(host, FLOWS);
         }
         sampler
+    }
+
+    /// What reads the flows that end at a host.
+    pub(crate) fn goodput(&mut self, host: NodeId) -> GoodputMeter {
+        let Some((span, flows)) = self.goodput.as_ref().zip(self.ending.remove(&host.0)) else {
+            return GoodputMeter::default();
+        };
+        self.first_samples.extend(GoodputMeter::times(span, host, GOODPUT));
+        GoodputMeter::new(flows)
     }
 
     /// The sampler of the ports of a node.

@@ -183,6 +183,9 @@ pub struct Outcome {
     /// The ports that were in a deadlock at the end: paused, and for ever, since each waits for packets that wait at
     /// others of them. By id; empty: there was none.
     pub deadlock: Vec<PortId>,
+    /// By flow id: the payload that arrived for the first time between the two times of the [probe](crate::Probes::goodput), of the second no
+    /// more. `None` without it, and where the run was interrupted before.
+    pub goodput: Option<Vec<Bytes>>,
     /// Whether the run was interrupted.
     pub interrupted: bool,
     /// Over the integer fields of every flow outcome, by flow id.

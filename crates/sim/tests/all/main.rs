@@ -12,6 +12,7 @@ mod backbone;
 mod equality;
 mod exact;
 mod faults;
+mod goodput;
 mod memory;
 mod policies;
 mod rack;

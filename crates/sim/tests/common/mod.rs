@@ -264,12 +264,13 @@ pub fn difference(a: &Outcome, b: &Outcome) -> Option<String> {
             |o: &Outcome| (o.samples.len(), o.digest, o.packet_digest, o.deadlock.clone(), o.interrupted);
         of("samples, digests, endings", &[short(a)], &[short(b)])
     };
+    let goodput = || of("goodput of all flows", &[&a.goodput], &[&b.goodput]);
     let traces = || {
         let flows = of("event of a flow", &a.trace.flows, &b.trace.flows);
         flows.or_else(|| of("packet of a port", &a.trace.packets, &b.trace.packets))
     };
     let samples = || of("sample", &a.samples, &b.samples);
-    let found = parts.or(sums).or_else(samples).or_else(traces).or_else(rest);
+    let found = parts.or(sums).or_else(samples).or_else(traces).or_else(goodput).or_else(rest);
     Some(found.unwrap_or_else(|| "something differs".to_owned()))
 }
 

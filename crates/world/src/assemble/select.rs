@@ -100,7 +100,10 @@ pub(super) fn probes(
     let flows = sampled_flows(scenario, network, workload)?;
     let rate_flows = if rate_interval.is_some() { flows } else { Vec::new() };
     let series = series(&probes.series)?;
-    let probes = Probes { rate_interval, rate_flows, queue_interval, queue_ports, links, series };
+    let [from, until] = [scenario.measure.goodput_from, scenario.measure.goodput_until]
+        .map(|after| after.map(|after| Time::ZERO + after));
+    let goodput = from.zip(until).map(|(from, until)| from..until);
+    let probes = Probes { rate_interval, rate_flows, queue_interval, queue_ports, links, series, goodput };
     let length = shortest_run(scenario.stop.time, network, workload);
     for (key, samples) in samples(&probes, proxies, length) {
         let cure = "sample less often, or fewer ports";

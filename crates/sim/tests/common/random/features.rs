@@ -74,6 +74,7 @@ pub const FEATURES: &[&str] = &[
     "a traced port dropped",
     "a traced port trimmed",
     "a traced link lost",
+    "some of a flow came between the two times, and some before or after",
 ];
 
 /// Windows that an engine files one by one, at most.
@@ -194,12 +195,24 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         !spec.network.groups.is_empty(),
         both(farspan_transport::Class::Inter) && spec.network.nodes.iter().any(|node| node.site > 1),
     ];
-    let has = [&has[..], &features_of_faults(spec, outcome), &features_of_traces(outcome)].concat();
+    let has = [
+        &has[..],
+        &features_of_faults(spec, outcome),
+        &features_of_traces(outcome),
+        &[some_came_between(outcome)],
+    ]
+    .concat();
     assert_eq!(has.len(), FEATURES.len());
     FEATURES.iter().zip(has).filter(|(_, has)| *has).map(|(name, _)| *name).collect()
 }
 
 /// The last of [`FEATURES`].
+fn some_came_between(outcome: &Outcome) -> bool {
+    let mut between = outcome.goodput.iter().flatten().zip(&outcome.flows);
+    between.any(|(&bytes, flow)| !bytes.is_zero() && bytes < flow.size)
+}
+
+/// Those before.
 fn features_of_traces(outcome: &Outcome) -> [bool; 6] {
     let flow = |is: fn(&What) -> bool| outcome.trace.flows.iter().any(|event| is(&event.what));
     let port =

@@ -42,6 +42,7 @@ use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Ra
 use farspan_workload::{Algorithm, Collective, Operation, Sites};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The world of a seed.
@@ -59,7 +60,7 @@ pub fn random_spec(seed: u64) -> Spec {
     let scheme = scheme(&mut draw, base);
     let inter = if draw.one_in(2) { scheme.clone() } else { self::scheme(&mut draw, base) };
     let (jitter, port_jitter) = (jitter(&mut draw, base), jitter(&mut draw, base));
-    Spec {
+    let mut spec = Spec {
         ports: ports(&mut draw, mss + header, header),
         own_ports: own_ports(&mut Draw(Random::new(seed, Purpose::Test, 5)), &network, mss + header, header),
         pool: None,
@@ -90,7 +91,13 @@ pub fn random_spec(seed: u64) -> Spec {
         jitter,
         port_jitter,
         seed,
+    };
+    let mut own = Draw(Random::new(seed, Purpose::Test, 9));
+    // It keeps runs from ending that look for the end of measured flows.
+    if own.one_in(2) && spec.stop.when_measured_end.is_none() {
+        spec.probes.goodput = Some(goodput(&mut own, span, spec.stop.time));
     }
+    spec
 }
 
 /// So many controls were there before others came, which have draws of their own.
@@ -572,7 +579,21 @@ fn probes(draw: &mut Draw, network: &Network, flows: usize, span: Duration) -> P
         } else {
             Series::default()
         },
+        goodput: None,
     }
+}
+
+/// Two times, of which the first has come in most worlds and the second in some; round ones, at which packets arrive, in half of them.
+fn goodput(draw: &mut Draw, span: Duration, last: Time) -> Range<Time> {
+    let round = draw.one_in(2);
+    let mut time = |longest: Duration| {
+        let time = Duration::from_ps(draw.below(longest.as_ps().max(1)));
+        if round { Duration::from_ns(time.as_ns() / 500 * 500) } else { time }
+    };
+    let from = Time::ZERO + time(span / 2);
+    // Beyond the run's limit there is nothing to read.
+    let until = (from + time(span) + Duration::from_ps(1)).min(last);
+    from.min(Time::from_ps(until.as_ps() - 1))..until
 }
 
 /// Traces of a few flows and ports, of every other world.

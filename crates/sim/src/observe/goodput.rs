@@ -1,0 +1,43 @@
+//! What arrives of each flow between two times: the receivers are read at both, and asked nothing in between.
+
+use crate::engine::{EventClass, Key};
+use crate::plan::Plan;
+use farspan_transport::Endpoint;
+use farspan_units::{Bytes, FlowId, NodeId, Time};
+use std::ops::Range;
+
+/// Reads the receivers of a host.
+#[derive(Default)]
+pub(crate) struct GoodputMeter {
+    /// The flows that end here. After the first reading with what had come before it, after the second with what came in between.
+    flows: Vec<(FlowId, Bytes)>,
+    /// How many readings were taken.
+    readings: u8,
+}
+
+impl GoodputMeter {
+    pub(crate) fn new(flows: Vec<FlowId>) -> Self {
+        Self { flows: flows.into_iter().map(|flow| (flow, Bytes::ZERO)).collect(), readings: 0 }
+    }
+
+    /// When a host reads: before all that arrives at the same instant.
+    pub(crate) fn times(span: &Range<Time>, host: NodeId, kind: u8) -> [(NodeId, Key); 2] {
+        [span.start, span.end].map(|at| (host, Key::new(at, EventClass::Probe, 0, kind)))
+    }
+
+    pub(crate) fn read(&mut self, endpoint: &Endpoint, plan: &Plan) {
+        for (flow, bytes) in &mut self.flows {
+            let receiver = endpoint.receiver(plan.flows[flow.index()].flow.src, *flow);
+            *bytes = receiver.map_or(Bytes::ZERO, |receiver| receiver.goodput) - *bytes;
+        }
+        self.readings += 1;
+    }
+
+    /// What came of each flow in between. A run that ended before a reading was due ended with what that would have found.
+    pub(crate) fn take(&mut self, endpoint: &Endpoint, plan: &Plan) -> Vec<(FlowId, Bytes)> {
+        if self.readings == 1 {
+            self.read(endpoint, plan);
+        }
+        std::mem::take(&mut self.flows)
+    }
+}
