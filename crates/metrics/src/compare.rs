@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// Parts of a run's document whose numbers are compared: what happened in the network, not how long the computer took.
-const SECTIONS: [&str; 10] = [
+const SECTIONS: [&str; 12] = [
     "fct",
     "delivery",
     "bytes",
@@ -15,6 +15,8 @@ const SECTIONS: [&str; 10] = [
     "recovery",
     "fairness",
     "queues",
+    "ports",
+    "goodput",
     "rtt",
     "slowdown_by_size",
     "collectives",
@@ -114,7 +116,7 @@ pub fn measures(documents: &[&Value]) -> Vec<Measure> {
 
 /// Paired ratios `numerator / denominator` of every number of two schemes' documents, each with its seed, in an object of
 /// the documents' shape. A number that is null counts as infinite, see [`paired_ratios`](crate::paired_ratios); but of a
-/// queue it is one that was not measured, and its seed is missing.
+/// queue, a tier or goodput it is one that was not measured, and its seed is missing.
 #[must_use]
 pub fn compare(numerator: &[(u64, &Value)], denominator: &[(u64, &Value)]) -> Value {
     let mut bootstraps = Bootstraps::default();
@@ -124,7 +126,11 @@ pub fn compare(numerator: &[(u64, &Value)], denominator: &[(u64, &Value)]) -> Va
     };
     let sections = SECTIONS.iter().filter_map(|name| {
         let (above, below) = (section(numerator, name), section(denominator, name));
-        let null = if matches!(*name, "queues" | "rtt") { Null::Unmeasured } else { Null::Infinite };
+        let null = if matches!(*name, "queues" | "ports" | "goodput" | "rtt") {
+            Null::Unmeasured
+        } else {
+            Null::Infinite
+        };
         let tree = ratios(&places(&above), &places(&below), null, &mut bootstraps)?;
         Some(((*name).to_owned(), tree))
     });

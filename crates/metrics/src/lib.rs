@@ -11,7 +11,7 @@
 //!     let mut outcome = FlowOutcome::new(HostId(0), HostId(1), Class::Intra, Bytes::new(4096), ideal);
 //!     outcome.started = true;
 //!     outcome.finish = Some(Time::ZERO + Duration::from_us(fct));
-//!     FlowRecord { flow: FlowId(id), tag: "burst".into(), poisson: false, measured: true, outcome }
+//!     FlowRecord { flow: FlowId(id), tag: "burst".into(), poisson: false, measured: true, goodput: None, outcome }
 //! };
 //! let flows = [flow(0, 12), flow(1, 20), flow(2, 28)];
 //! let fct = Fct::of(flows.iter(), Completion::Sender).expect("flows were measured");
@@ -26,6 +26,7 @@ mod compare;
 mod dynamic;
 mod fairness;
 mod fct;
+mod goodput;
 mod quantile;
 mod read;
 mod record;
@@ -33,6 +34,7 @@ mod seeds;
 mod slowdown;
 mod summary;
 mod table;
+mod tier;
 
 pub use collective::{Collective, CollectiveKind, IterationRecord};
 pub use column::{Column, Record};
@@ -41,6 +43,7 @@ pub use dynamic::{DynamicColumn, DynamicValues, save_columns};
 pub use fairness::{Fairness, Member, jain};
 pub use farspan_transport::{Class, FlowOutcome};
 pub use fct::{Completion, Fct, FctTable, SizeBins, SlowdownBin};
+pub use goodput::{Goodput, GoodputSum};
 pub use quantile::{Quantile, median, nearest_rank};
 pub use read::{
     FlowRow, PortRow, ReadError, RunRow, SeriesRow, count_rows, read_flows, read_ports, read_runs,
@@ -54,3 +57,4 @@ pub use summary::{
     Recovery, RttSummary, RttTable, Summary,
 };
 pub use table::{FlowTable, IterationTable, PortTable, SeriesTable, Table, TableError};
+pub use tier::{PortSums, TierSums};

@@ -2,8 +2,9 @@
 
 use farspan_transport::FlowOutcome;
 use farspan_transport::proxy::RelayCounters;
-use farspan_units::{Bytes, Duration, FlowId, Time};
+use farspan_units::{Bytes, Duration, FlowId, Rate, Time};
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A flow of a workload and what became of it: a row of `flows.parquet`.
@@ -17,6 +18,9 @@ pub struct FlowRecord {
     pub poisson: bool,
     /// Whether it is in the summary.
     pub measured: bool,
+    /// What arrived of it for the first time between the two times that are asked for, over how long lies between them; `None` if none are,
+    /// or it was not under way then.
+    pub goodput: Option<Rate>,
     /// The flow's outcome.
     pub outcome: FlowOutcome,
 }
@@ -44,6 +48,20 @@ impl FlowRecord {
     #[must_use]
     pub fn trimmed_packets(&self) -> u64 {
         self.outcome.receiver.trimmed_packets + self.relayed().trimmed_packets
+    }
+
+    /// Whether it was under way at some time in `span`: started before its end, and not delivered before its start.
+    #[must_use]
+    pub fn is_under_way(&self, span: &Range<Time>) -> bool {
+        let FlowOutcome { started, start, delivered, .. } = self.outcome;
+        started && start < span.end && delivered.is_none_or(|at| at >= span.start)
+    }
+
+    /// Whether it was under way all the time: started by the start of `span`, and not delivered before its end.
+    #[must_use]
+    pub fn is_under_way_throughout(&self, span: &Range<Time>) -> bool {
+        let FlowOutcome { started, start, delivered, .. } = self.outcome;
+        started && start <= span.start && delivered.is_none_or(|at| at >= span.end)
     }
 
     fn relayed(&self) -> RelayCounters {
@@ -192,6 +210,13 @@ pub(crate) mod testing {
         outcome.started = true;
         (outcome.finish, outcome.delivered) = (end, end);
         outcome.sender.sent_bytes = size;
-        FlowRecord { flow: FlowId(id), tag: "test".into(), poisson: false, measured: true, outcome }
+        FlowRecord {
+            flow: FlowId(id),
+            tag: "test".into(),
+            poisson: false,
+            measured: true,
+            goodput: None,
+            outcome,
+        }
     }
 }

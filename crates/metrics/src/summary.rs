@@ -1,8 +1,8 @@
 //! The document of `farspan run --json`.
 
 use crate::{
-    Collective, Fairness, FctTable, FlowRecord, PortRecord, Probe, Quantile, SeriesId, SeriesRecord,
-    SizeBins, nearest_rank,
+    Collective, Fairness, FctTable, FlowRecord, Goodput, PortRecord, PortSums, Probe, Quantile, SeriesId,
+    SeriesRecord, SizeBins, nearest_rank,
 };
 use farspan_units::{Bytes, Duration};
 use serde::Serialize;
@@ -65,6 +65,11 @@ pub struct Summary {
     pub fairness: Fairness,
     /// Queues and the bottleneck.
     pub queues: Queues,
+    /// Losses and queues by tier.
+    pub ports: PortSums,
+    /// Goodput between two times; not in the document where none are asked for, or the run was interrupted before the second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goodput: Option<Goodput>,
     /// Pauses; not in the document where no link is lossless.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pfc: Option<Pfc>,
@@ -423,6 +428,8 @@ mod tests {
             recovery: Recovery::of(flows),
             fairness: Fairness::of(Some("test"), Some(Duration::from_ms(1)), &members, &[]),
             queues: Queues::of(&ports, &[], None),
+            ports: PortSums::of(&ports, Duration::from_us(40)),
+            goodput: Some(goodput(flows)),
             pfc: Some(Pfc::of(&ports, true)),
             proxy: Some(ProxySummary { hosts: vec![ProxyRecord::default()], ..ProxySummary::default() }),
             rtt: RttTable::default(),
@@ -430,6 +437,11 @@ mod tests {
             collectives: Vec::new(),
             warnings: Vec::new(),
         }
+    }
+
+    fn goodput(flows: &[FlowRecord]) -> Goodput {
+        let span = Time::ZERO..Time::ZERO + Duration::from_us(10);
+        Goodput::of(&span, flows, &vec![Bytes::new(10); flows.len()], Some("test"))
     }
 
     fn port(name: &str, utilization: f64, mean_queue: f64) -> PortRecord {
@@ -440,10 +452,18 @@ mod tests {
     /// Fields of a document by kind: s text, i integer, b truth value, n number or null, t text or null, a array, o object.
     const RUN: &str = "farspan_version:s commit:s scenario:s scheme:s profile:s engine:s seed:i threads:i sim_time_s:n \
         wall_time_s:n setup_time_s:n packet_hops:i peak_rss_bytes:i digest:s packet_digest:s partial:b flows:o fct:o delivery:o \
-        offered_load:o transient:b bytes:o packets:o recovery:o fairness:o queues:o pfc:o proxy:o rtt:o";
+        offered_load:o transient:b bytes:o packets:o recovery:o fairness:o queues:o ports:o goodput:o pfc:o proxy:o rtt:o";
     const FCT: &str = "count:i unfinished:i mean_us:n p50_us:n p90_us:n p99_us:n p999_us:n max_us:n slowdown_mean:n \
         slowdown_p50:n slowdown_p99:n";
-    const SECTIONS: [(&str, &str); 10] = [
+    const TIER: &str = "ports:i arrived:i sent_bytes:i dropped:i lost:i loss_rate:n loss_of_sent:n marked:i trimmed:i \
+        mean_queue_bytes:n max_queue_bytes:i mean_delay_us:n";
+    const GOODPUT: &str = "flows:i bytes:i bps:n share:n";
+    const SECTIONS: [(&str, &str); 15] = [
+        ("/ports/all", TIER),
+        ("/ports/sites", TIER),
+        ("/ports/tiers/fabric", TIER),
+        ("/goodput", "from_us:n until_us:n all:o intra:o inter:o tags:o jain:n"),
+        ("/goodput/tags/test", GOODPUT),
         (
             "/proxy",
             "proxies:i packets:i bytes:i queue_max_bytes:i unacked_max_bytes:i wait_mean_us:n nacks:i gap_packets:i tail_packets:i \

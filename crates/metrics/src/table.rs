@@ -153,6 +153,7 @@ impl Record for FlowRecord {
         Column::count("nacks", "", |r| r.outcome.sender.nacks),
         Column::count("blocks_undecodable", "", |r| r.outcome.sender.blocks_undecodable),
         Column::optional_instant("went_direct_ns", "ns", |r| r.outcome.went_direct),
+        Column::optional_float("goodput_bps", "bit/s", |r| r.goodput.map(|rate| rate.as_bps() as f64)),
     ];
 }
 
@@ -260,7 +261,7 @@ mod tests {
              start_ns:Int64 finish_ns:Int64 delivered_ns:Int64 fct_ns:Int64 ideal_fct_ns:Int64 slowdown:Float64 \
              sent_bytes:UInt64 parity_bytes:UInt64 retransmitted_bytes:UInt64 marked_packets:UInt64 \
              trimmed_packets:UInt64 dropped_packets:UInt64 timeouts:UInt64 nacks:UInt64 blocks_undecodable:UInt64 \
-             went_direct_ns:Int64"
+             went_direct_ns:Int64 goodput_bps:Float64"
         );
         assert_eq!(names(&SeriesRecord::schema()).join(" "), "t_ns:Int64 probe:Utf8 id:Utf8 value:Float64");
     }

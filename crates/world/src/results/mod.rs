@@ -8,14 +8,14 @@ mod trace;
 use crate::assemble::{World, fault::fault_name, ports::tier_name, select::probe};
 use farspan_fabric::{Fault, Link, Network};
 use farspan_metrics::{
-    ByteSums, Completion, Fairness, FctTable, FlowCounts, FlowRecord, FlowTable, IterationRecord,
-    IterationTable, Member, OfferedLoad, PacketSums, Pfc, PortRecord, PortTable, Queues, Recovery,
+    ByteSums, Completion, Fairness, FctTable, FlowCounts, FlowRecord, FlowTable, Goodput, IterationRecord,
+    IterationTable, Member, OfferedLoad, PacketSums, Pfc, PortRecord, PortSums, PortTable, Queues, Recovery,
     RttSummary, RttTable, SeriesId, SeriesRecord, SeriesTable, SizeBins, Summary, TableError,
 };
 use farspan_scenario::Resolved;
 use farspan_scenario::model::Traffic;
 use farspan_sim::{EngineKind, FlowOutcome, Outcome, PortOutcome, Progress, Rtt, Rtts, Sample, SampleId};
-use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -69,7 +69,8 @@ pub fn run(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Results {
     let mut outcome = farspan_sim::run(&world.spec, engine, progress);
-    let flows = flow_records(resolved, world, std::mem::take(&mut outcome.flows));
+    let ended = std::mem::take(&mut outcome.flows);
+    let flows = flow_records(resolved, world, ended, outcome.goodput.as_deref());
     let network = &world.spec.network;
     let ports: Vec<_> = network
         .links
@@ -119,19 +120,32 @@ pub fn write(path: &Path, text: &str) -> Result<(), SaveError> {
 }
 
 /// The flows of the workload with what became of them.
-fn flow_records(resolved: &Resolved, world: &World, outcomes: Vec<FlowOutcome>) -> Vec<FlowRecord> {
+fn flow_records(
+    resolved: &Resolved,
+    world: &World,
+    outcomes: Vec<FlowOutcome>,
+    arrived: Option<&[Bytes]>,
+) -> Vec<FlowRecord> {
     let tags: Vec<Arc<str>> = world.workload.tags.iter().map(|tag| tag.as_str().into()).collect();
     let parts = &resolved.scenario().workload;
     let poisson = |part: u32| matches!(parts[part as usize].traffic, Traffic::Poisson(_));
     let warmup = Time::ZERO + resolved.scenario().measure.warmup;
     let flows = (0..).zip(world.workload.flows.iter().zip(outcomes));
-    let record = |(id, (flow, outcome)): (u32, (&farspan_workload::Flow, FlowOutcome))| FlowRecord {
-        flow: FlowId(id),
-        tag: Arc::clone(&tags[flow.tag as usize]),
-        poisson: poisson(flow.part),
-        // When a flow that waits for others starts shows only now.
-        measured: flow.measured && (!outcome.started || outcome.start >= warmup),
-        outcome,
+    let measured = world.spec.probes.goodput.as_ref().zip(arrived);
+    let record = |(id, (flow, outcome)): (u32, (&farspan_workload::Flow, FlowOutcome))| {
+        let mut record = FlowRecord {
+            flow: FlowId(id),
+            tag: Arc::clone(&tags[flow.tag as usize]),
+            poisson: poisson(flow.part),
+            // When a flow that waits for others starts shows only now.
+            measured: flow.measured && (!outcome.started || outcome.start >= warmup),
+            goodput: None,
+            outcome,
+        };
+        let under_way = measured.filter(|(span, _)| record.is_under_way(span));
+        record.goodput =
+            under_way.map(|(span, arrived)| Rate::per(arrived[id as usize], span.end - span.start));
+        record
     };
     flows.map(record).collect()
 }
@@ -230,6 +244,8 @@ fn summary(
         recovery: Recovery::of(flows),
         fairness: fairness(resolved, flows, series),
         queues: Queues::of(ports, series, outcome.packet_delay_p99),
+        ports: PortSums::of(ports, outcome.end.since(Time::ZERO)),
+        goodput: goodput(resolved, world, outcome, flows),
         pfc: pfc(world, outcome, ports),
         proxy: proxies::summary(world, outcome, flows),
         rtt: rtt(&outcome.rtt),
@@ -258,7 +274,7 @@ fn pfc(world: &World, outcome: &Outcome, ports: &[PortRecord]) -> Option<Pfc> {
     world.spec.pool?.pause.map(|_| Pfc::of(ports, !outcome.deadlock.is_empty()))
 }
 
-/// Those of the scenario, and whether pauses have brought ports to a halt.
+/// Those of the scenario, whether pauses have brought ports to a halt, and whether goodput was measured beyond the end.
 fn warnings(world: &World, outcome: &Outcome) -> Vec<String> {
     let deadlock = outcome.deadlock.first().map(|first| {
         let (count, name) = (outcome.deadlock.len(), &outcome.ports[first.index()].name);
@@ -266,7 +282,16 @@ fn warnings(world: &World, outcome: &Outcome) -> Vec<String> {
             "the run ended in a deadlock: {count} paused ports, {name} among them, wait for packets that wait at others of them"
         )
     });
-    world.warnings.iter().cloned().chain(deadlock).collect()
+    let after = |until: Time| {
+        let end = outcome.end;
+        format!(
+            "the run ended at {end}, before measure.goodput_until, {until}: goodput counts the time between them, in which nothing arrives"
+        )
+    };
+    let span = world.spec.probes.goodput.as_ref();
+    let early =
+        span.filter(|span| outcome.end < span.end && !outcome.interrupted).map(|span| after(span.end));
+    world.warnings.iter().cloned().chain(deadlock).chain(early).collect()
 }
 
 /// The offered load as the document names it: `wan_0_to_1`.
@@ -274,6 +299,12 @@ fn offered_load(world: &World) -> OfferedLoad {
     let load = &world.offered_load;
     let wan = load.wan.iter().map(|way| (format!("wan_{}_to_{}", way.from, way.to), way.load));
     OfferedLoad { host: load.host, fabric: load.fabric, wan: wan.collect() }
+}
+
+/// Goodput between the two times of the scenario.
+fn goodput(resolved: &Resolved, world: &World, outcome: &Outcome, flows: &[FlowRecord]) -> Option<Goodput> {
+    let (span, arrived) = world.spec.probes.goodput.as_ref().zip(outcome.goodput.as_deref())?;
+    Some(Goodput::of(span, flows, arrived, resolved.scenario().measure.fairness_group.as_deref()))
 }
 
 fn fairness(resolved: &Resolved, flows: &[FlowRecord], series: &[SeriesRecord]) -> Fairness {
