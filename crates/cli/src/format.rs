@@ -34,11 +34,16 @@ pub fn bytes(bytes: Option<f64>) -> String {
     bytes.map_or_else(|| NONE.to_owned(), |bytes| with_prefix(bytes, "B"))
 }
 
+/// Bits per second in a decimal unit, three digits.
+pub fn bits_per_second(rate: Option<f64>) -> String {
+    rate.map_or_else(|| NONE.to_owned(), |rate| with_prefix(rate, "b/s"))
+}
+
 /// A count of `what` with a decimal prefix, three digits.
 pub fn with_prefix(value: f64, what: &str) -> String {
     let prefixes = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K")];
     let (size, prefix) = prefixes.into_iter().find(|(size, _)| value >= *size).unwrap_or((1.0, ""));
-    let joint = if what.len() > 1 && !prefix.is_empty() { " " } else { "" };
+    let joint = if what.len() > 3 && !prefix.is_empty() { " " } else { "" };
     format!("{} {prefix}{joint}{what}", digits(value / size))
 }
 
@@ -77,6 +82,7 @@ pub fn in_unit(value: Option<f64>, unit: Unit) -> String {
     match unit {
         Unit::Us => time(value),
         Unit::Bytes => bytes(value),
+        Unit::Bps => bits_per_second(value),
         Unit::Share => percent(value),
         Unit::Count => count(value),
         Unit::Number => number(value),

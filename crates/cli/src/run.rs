@@ -1,10 +1,12 @@
 //! `farspan run`.
 
 use crate::args::{RunArgs, Seeds};
-use crate::format::{INFINITE, NONE, Table, bytes, number, or_infinite, percent, seconds, time, with_prefix};
+use crate::format::{
+    INFINITE, NONE, Table, bits_per_second, bytes, number, or_infinite, percent, seconds, time, with_prefix,
+};
 use crate::progress::{catch_interrupts, end_with_stdin, interrupted, run_all};
 use crate::{Failure, cost, output, report};
-use farspan_metrics::{Collective, Fct, Pfc, ProxySummary, Summary, measures};
+use farspan_metrics::{Collective, Fct, Goodput, Pfc, PortSums, ProxySummary, Summary, measures};
 use farspan_report::interval_note;
 use farspan_world::runner::{self, Job, seeds_document, threaded, unfinished};
 use farspan_world::write;
@@ -112,19 +114,20 @@ fn fct_row(name: &str, fct: &Fct) -> [String; 9] {
 
 fn details(summary: &Summary) -> String {
     let fairness = summary.fairness.group.iter().map(|_| ("fairness", fairness(summary)));
-    let lines = [
-        ("bottleneck", queues(summary)),
-        ("packets", packets(summary)),
-        ("offered load", offered(summary)),
-        ("run", machine(summary)),
-    ];
+    let goodput = summary.goodput.iter().map(|measured| ("goodput", goodput(measured)));
+    let drops = drops(&summary.ports).map(|drops| ("drops", drops));
+    let seen = [("bottleneck", queues(summary)), ("packets", packets(summary))];
+    let lines = [("offered load", offered(summary)), ("run", machine(summary))];
     let collectives = summary.collectives.iter().map(|c| ("collective", collective(c)));
     let pauses = summary.pfc.iter().map(|pfc| ("pauses", pauses(pfc)));
     let proxies = summary.proxy.iter().map(|proxy| ("proxies", proxies(proxy)));
     collectives
+        .chain(goodput)
         .chain(fairness)
         .chain(pauses)
         .chain(proxies)
+        .chain(seen)
+        .chain(drops)
         .chain(lines)
         .fold("\n".to_owned(), |text, (name, line)| text + &format!("{name:<13} {line}\n"))
 }
@@ -155,6 +158,34 @@ fn fairness(summary: &Summary) -> String {
         number(fairness.min_over_max_rate),
         time(fairness.interval_us),
     )
+}
+
+/// All goodput, and who has which share of it; a lone tag, or one class, would say the same again.
+fn goodput(goodput: &Goodput) -> String {
+    let classes = goodput.intra.iter().map(|sum| ("intra", sum));
+    let classes: Vec<_> = classes.chain(goodput.inter.iter().map(|sum| ("inter", sum))).collect();
+    let tags: Vec<_> = goodput.tags.iter().map(|(tag, sum)| (tag.as_str(), sum)).collect();
+    let shares: Vec<_> = [classes, tags]
+        .into_iter()
+        .filter(|sums| sums.len() > 1)
+        .flatten()
+        .map(|(name, sum)| format!("; {name} {}", percent(sum.share)))
+        .collect();
+    let index = goodput.jain.map_or_else(String::new, |jain| format!("; Jain {}", number(Some(jain))));
+    let all = bits_per_second(goodput.all.map(|all| all.bps));
+    let [from, until] = [goodput.from_us, goodput.until_us].map(|us| time(Some(us)));
+    format!("{all} from {from} to {until}{}{index}", shares.concat())
+}
+
+/// Packets dropped by tier, and which part of those that came to its ports; `None` if none were.
+fn drops(ports: &PortSums) -> Option<String> {
+    let dropped = ports.tiers.iter().filter(|(_, sums)| sums.dropped > 0);
+    let words = dropped.map(|(tier, sums)| {
+        let rate = sums.loss_rate.map_or_else(|| NONE.to_owned(), |rate| format!("{rate:.1e}"));
+        format!("{tier} {} ({rate} of those that came)", sums.dropped)
+    });
+    let words: Vec<_> = words.collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 fn pauses(pfc: &Pfc) -> String {

@@ -30,6 +30,8 @@ pub enum Unit {
     Us,
     /// Bytes.
     Bytes,
+    /// Bits per second.
+    Bps,
     /// A share of 1.
     Share,
     /// A count, exact.
@@ -64,9 +66,14 @@ pub enum Better {
     Neither,
 }
 
+/// Where drops inside sites stand: without a WAN they would say the same again.
+const IN_SITES: &str = "/ports/sites/dropped";
+
 /// Beside completion times: name, place, unit, which way is better.
-const MEASURES: [(&str, &str, Unit, Better); 12] = [
+const MEASURES: [(&str, &str, Unit, Better); 16] = [
     ("unfinished flows", "/fct/all/unfinished", Unit::Count, Better::Less),
+    ("goodput", "/goodput/all/bps", Unit::Bps, Better::More),
+    ("Jain of goodput", "/goodput/jain", Unit::Number, Better::More),
     ("Jain mean", "/fairness/jain_mean", Unit::Number, Better::More),
     ("Jain late 5%", "/fairness/jain_p5_late", Unit::Number, Better::More),
     ("converged at", "/fairness/converged_at_us", Unit::Us, Better::Less),
@@ -76,6 +83,8 @@ const MEASURES: [(&str, &str, Unit, Better); 12] = [
     ("packet delay, p99", "/queues/packet_delay_p99_us", Unit::Us, Better::Less),
     ("RTT, p99", "/rtt/all/p99_us", Unit::Us, Better::Less),
     ("packets dropped", "/packets/dropped", Unit::Count, Better::Less),
+    ("drops inside sites", IN_SITES, Unit::Count, Better::Less),
+    ("drops in the WAN", "/ports/tiers/wan/dropped", Unit::Count, Better::Less),
     ("time-outs", "/recovery/timeouts", Unit::Count, Better::Less),
     ("efficiency", "/bytes/efficiency", Unit::Share, Better::More),
 ];
@@ -108,7 +117,15 @@ pub fn measures(documents: &[&Value]) -> Vec<Measure> {
         add(format!("{tag}, mean"), format!("/collectives/{i}/mean_us"), Unit::Us, Better::Less);
         add(format!("{tag}, over ideal"), format!("/collectives/{i}/ratio"), Unit::Number, Better::Less);
     }
-    for (name, path, unit, better) in MEASURES {
+    let tags = documents.first().and_then(|document| document.pointer("/goodput/tags")?.as_object());
+    for tag in tags.into_iter().filter(|tags| tags.len() > 1).flat_map(Map::keys) {
+        let path = format!("/goodput/tags/{}/bps", tag.replace('~', "~0").replace('/', "~1"));
+        add(format!("{tag}, goodput"), path, Unit::Bps, Better::Neither);
+    }
+    let has_wan = has("/ports/tiers/wan", Value::is_object);
+    for (name, path, unit, better) in
+        MEASURES.into_iter().filter(|(_, path, ..)| has_wan || *path != IN_SITES)
+    {
         add(name.to_owned(), path.to_owned(), unit, better);
     }
     found
@@ -244,5 +261,12 @@ mod tests {
         let (with, without) = (document(&json!(2.0), 6), document(&Value::Null, 6));
         assert_eq!(names(&[&with, &without]), ["all mean FCT", "a, mean", "packets dropped"]);
         assert_eq!(names(&[&without]), ["a, mean", "packets dropped"]);
+        let tier = json!({"dropped": 1});
+        let goodput =
+            json!({"all": {"bps": 3.0}, "tags": {"a/b": {"bps": 1.0}, "c": {"bps": 2.0}}, "jain": null});
+        let one_site = json!({"ports": {"sites": tier, "tiers": {"fabric": tier}}, "goodput": goodput});
+        assert_eq!(names(&[&one_site]), ["a/b, goodput", "c, goodput", "goodput"]);
+        let two_sites = json!({"ports": {"sites": tier, "tiers": {"wan": tier}}});
+        assert_eq!(names(&[&two_sites]), ["drops inside sites", "drops in the WAN"]);
     }
 }

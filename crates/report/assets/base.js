@@ -56,7 +56,7 @@ const share = (x) => (x == null ? NONE : `${digits(x * 100)}%`);
 const number = (x) => (x == null ? NONE : Number.isInteger(x) && Math.abs(x) < 1e6 ? x.toLocaleString("en") : digits(x));
 /** A count is exact; the median of an even number of them may lie half way. */
 const count = (x) => (x == null ? NONE : x.toLocaleString("en", { maximumFractionDigits: 1 }));
-const SHOW = { us: time, bytes, share, number, count };
+const SHOW = { us: time, bytes, bps: rate, share, number, count };
 
 /** The value of a column at a row: a column that says the same of all rows is one value. */
 const at = (column, row) => (Array.isArray(column) ? column[row] : column);

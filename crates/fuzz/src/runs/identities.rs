@@ -1,6 +1,6 @@
 //! The promises of the documents of a run.
 
-use farspan_metrics::{FlowRow, PortRow, Probe, SeriesId};
+use farspan_metrics::{FlowRow, GoodputSum, PortRow, Probe, SeriesId};
 use farspan_scenario::Resolved;
 use farspan_transport::proxy::ProxyKind;
 use farspan_units::{Bytes, Duration, Time};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const LONG: Duration = Duration::from_ms(1_000);
 
 /// The names of all identities, and what each says.
-pub const IDENTITIES: [(&str, &str); 14] = [
+pub const IDENTITIES: [(&str, &str); 16] = [
     ("panic", "no accepted scenario panics"),
     ("alike", "engines, probes and traces change nothing in the document"),
     ("probes", "probes can be added to every scenario"),
@@ -20,6 +20,7 @@ pub const IDENTITIES: [(&str, &str); 14] = [
     ("packets", "data packets: sent = delivered + trimmed + dropped + under way"),
     ("flows", "the counts of packets in the document are the sums of the flows"),
     ("ports", "the drops of all ports are those of flows and of control packets, each counted by itself"),
+    ("tiers", "the counts of tiers in the document are the sums of their ports, and add up to those of all"),
     (
         "headers",
         "packets trimmed at ports = arrived trimmed + dropped after they were trimmed + under way + marks at the end of bursts",
@@ -29,6 +30,10 @@ pub const IDENTITIES: [(&str, &str); 14] = [
     ("bytes", "a flow that has finished has sent its size at least"),
     ("ranges", "shares are in [0, 1], and no queue's mean is above its largest value"),
     ("lossless", "where all links are lossless nothing is dropped for want of room"),
+    (
+        "between",
+        "what arrives of a flow between two times is of its size, and classes and tags add up to all",
+    ),
     ("goodput", "no host takes in more than its line carries over 100 packet times"),
 ];
 
@@ -61,6 +66,7 @@ impl Published<'_> {
     pub(super) fn breaches(&self) -> Vec<Breach> {
         let mut all = Vec::new();
         self.packets(&mut all);
+        self.tiers(&mut all);
         self.ends(&mut all);
         self.times(&mut all);
         self.ranges(&mut all);
@@ -122,6 +128,39 @@ impl Published<'_> {
         }
         if self.is_lossless() && drops > 0 {
             all.push(Breach::new("lossless", format!("{drops} drops")));
+        }
+    }
+
+    fn tiers(&self, all: &mut Vec<Breach>) {
+        let sums = &self.document["ports"];
+        let tiers = sums["tiers"].as_object().into_iter().flatten();
+        let number = |sums: &Value, key: &str| sums[key].as_u64().unwrap_or_default();
+        let ports = |keep: &dyn Fn(&PortRow) -> bool| {
+            let kept = || self.ports.iter().filter(|port| keep(port));
+            [
+                ("ports", kept().count() as u64),
+                ("sent_bytes", kept().map(|port| port.bytes).sum()),
+                ("dropped", kept().map(|port| port.drops).sum()),
+                ("marked", kept().map(|port| port.marks).sum()),
+                ("trimmed", kept().map(|port| port.trims).sum()),
+            ]
+        };
+        let mut hold = |what: &str, sums: &Value, counts: [(&str, u64); 5]| {
+            let differs = counts.into_iter().find(|(key, count)| number(sums, key) != *count);
+            let is_share = |key: &str| sums[key].as_f64().is_none_or(|share| (0.0..=1.0).contains(&share));
+            if differs.is_some() || !is_share("loss_rate") || !is_share("loss_of_sent") {
+                all.push(Breach::new("tiers", format!("{what}: {differs:?} in ports, {sums}")));
+            }
+        };
+        hold("all", &sums["all"], ports(&|_| true));
+        hold("sites", &sums["sites"], ports(&|port| &*port.tier != "wan"));
+        let mut arrived = 0;
+        for (tier, of_tier) in tiers {
+            hold(tier, of_tier, ports(&|port| *port.tier == **tier));
+            arrived += number(of_tier, "arrived");
+        }
+        if arrived != number(&sums["all"], "arrived") {
+            all.push(Breach::new("tiers", format!("{arrived} arrived by tier, {sums}")));
         }
     }
 
@@ -191,6 +230,31 @@ pub(super) fn rate_interval(world: &World) -> Duration {
     let uplinks = world.spec.network.links.iter().filter(|link| link.from.0 < hosts);
     let slowest = uplinks.map(|link| link.rate).min().expect("hosts have links");
     slowest.transmission(world.spec.mss + world.spec.header) * 100
+}
+
+/// What arrives between two times, by class, by tag and by flow.
+pub(super) fn between(measured: &Results) -> Option<Breach> {
+    let breach = |what: String| Some(Breach::new("between", what));
+    let Some(goodput) = &measured.summary.goodput else { return breach("it is not there".to_owned()) };
+    let bytes = |sums: &mut dyn Iterator<Item = &GoodputSum>| sums.map(|sum| sum.bytes).sum::<u64>();
+    let all = bytes(&mut goodput.all.iter());
+    let classes = bytes(&mut goodput.intra.iter().chain(&goodput.inter));
+    if classes != all || bytes(&mut goodput.tags.values()) != all {
+        return breach(format!("{goodput:?}"));
+    }
+    let seconds = (goodput.until_us - goodput.from_us) / 1e6;
+    // Rates are whole bits per second.
+    let room = measured.flows.len() as f64 * (seconds / 8.0 + 1.0);
+    let mut sum = 0.0;
+    for flow in &measured.flows {
+        let bytes = flow.goodput.map_or(0.0, |rate| rate.as_bps() as f64 * seconds / 8.0);
+        if bytes > flow.outcome.size.as_f64() + seconds / 8.0 + 1.0 {
+            return breach(format!("{flow:?}: {bytes} B"));
+        }
+        sum += bytes;
+    }
+    ((sum - all as f64).abs() > room)
+        .then(|| Breach::new("between", format!("{sum} B of flows, {goodput:?}")))
 }
 
 /// Goodput of each host over each interval, where jitter is at most a packet.

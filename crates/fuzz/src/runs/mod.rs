@@ -130,7 +130,8 @@ impl Written<'_> {
             breaches.push(Breach::new("traces", refused.to_string()));
         }
         compare(&document, self.run(&resolved, &traced, EngineKind::Windowed), "traces", &mut breaches);
-        self.with_probes(identities::rate_interval(&world), &document, &mut breaches);
+        let end = Duration::from_secs_f64(plain.summary.sim_time_s);
+        self.with_probes(identities::rate_interval(&world), end, &document, &mut breaches);
         let (flows, ports) = tables(&plain);
         let published = Published {
             resolved: &resolved,
@@ -143,17 +144,22 @@ impl Written<'_> {
         Trial::Ran(breaches)
     }
 
-    /// Samples all that can be sampled, rates over `interval`.
-    fn with_probes(&self, interval: Duration, document: &Value, breaches: &mut Vec<Breach>) {
+    /// Samples all that can be sampled, rates over `interval`, and reads what arrives in the second quarter of the run, which ends at `end`.
+    fn with_probes(&self, interval: Duration, end: Duration, document: &Value, breaches: &mut Vec<Breach>) {
         let rate_interval = format!("probes.rate_interval={}ps", interval.as_ps());
         let probes =
             [&rate_interval[..], "probes.queue_interval=30us", "probes.ports=all", "probes.flows=all"];
+        let from = format!("measure.goodput_from={}ps", (end / 4).as_ps());
+        // A run may end before anything happens.
+        let until = format!("measure.goodput_until={}ps", (end / 2).as_ps().max((end / 4).as_ps() + 1));
+        let probes = [&probes[..], &[&from, &until]].concat();
         let (resolved, world) = match self.build(&probes) {
             Ok(built) => built,
             Err(refused) => return breaches.push(Breach::new("probes", refused)),
         };
         let probed = self.run(&resolved, &world, EngineKind::Windowed);
         breaches.extend(probed.iter().flat_map(|probed| identities::goodput(&world, interval, probed)));
+        breaches.extend(probed.iter().filter_map(identities::between));
         compare(document, probed, "probes", breaches);
     }
 }
@@ -180,6 +186,7 @@ fn document(results: &Results) -> Value {
         document[key] = Value::Null;
     }
     document["fairness"] = Value::Null;
+    document.as_object_mut().expect("a summary is an object").remove("goodput");
     document["queues"]["bottleneck_p99_bytes"] = Value::Null;
     document
 }

@@ -147,11 +147,9 @@ tables! {
         warmup: Duration,
         /// The tag whose flows are backlogged on one bottleneck; without one, fairness is null.
         fairness_group [optional]: String,
-        /// Goodput is measured from here on: what arrives at receivers for the first time, of all flows. Default: warmup, if goodput_until is
-        /// given; without both it is not measured.
+        /// Goodput, which is what arrives at receivers for the first time, is measured from here on. Default: warmup.
         goodput_from [optional]: Duration,
-        /// And until here, at most until stop.time; the run does not end with its measured flows before. Default: stop.time, if goodput_from
-        /// is given.
+        /// And until here, at most until stop.time; the run does not end with its measured flows before. Without it, goodput is not measured.
         goodput_until [optional]: Duration,
     }
 

@@ -285,25 +285,22 @@ fn probes(written: ProbesText) -> Result<Probes, ValueError> {
 fn measure(written: MeasureText, stop: Duration) -> Result<Measure, ValueError> {
     let MeasureText { warmup, fairness_group, goodput_from, goodput_until } = written;
     let warmup = warmup.unwrap_or(Duration::ZERO);
-    if goodput_from.is_none() && goodput_until.is_none() {
+    let Some(until) = goodput_until else {
+        if goodput_from.is_some() {
+            let cure = "give it, too, such as \"120ms\", or leave both out";
+            return Err(ValueError::rule("measure.goodput_from", "measure.goodput_until is not given", cure));
+        }
         return Ok(Measure { warmup, fairness_group, goodput_from, goodput_until });
-    }
-    let (from, until) = (goodput_from.unwrap_or(warmup), goodput_until.unwrap_or(stop));
-    // What is not written is not to blame.
-    let (path, other) = match goodput_until {
-        Some(_) => ("measure.goodput_until", "measure.goodput_from"),
-        None => ("measure.goodput_from", "stop.time"),
     };
+    let from = goodput_from.unwrap_or(warmup);
+    let refused = |problem, cure| Err(ValueError::rule("measure.goodput_until", problem, cure));
     if until > stop {
         let problem = format!("{until} is after stop.time, {stop}, and nothing happens then");
-        return Err(ValueError::rule(path, problem, "give an earlier time, or a later stop.time"));
+        return refused(problem, "give an earlier time, or a later stop.time");
     }
     if from >= until {
-        let problem = match goodput_until {
-            Some(_) => format!("{until} is not after {other}, {from}: no time lies in between"),
-            None => format!("{from} is not before {other}, {until}: no time lies in between"),
-        };
-        return Err(ValueError::rule(path, problem, "give goodput_from before goodput_until"));
+        let problem = format!("{until} is not after measure.goodput_from, {from}: no time lies in between");
+        return refused(problem, "give goodput_from before goodput_until");
     }
     Ok(Measure { warmup, fairness_group, goodput_from: Some(from), goodput_until: Some(until) })
 }

@@ -13,6 +13,7 @@ mod control;
 mod equality;
 mod incasts;
 mod loss;
+mod measures;
 mod nacks;
 mod ndp;
 mod oscar;
