@@ -35,7 +35,7 @@ pub struct GoodputSum {
     pub flows: u64,
     /// Payload that arrived for the first time.
     pub bytes: u64,
-    /// The same in bits per second, over all the time in between.
+    /// `bytes` in bits per second, over all the time in between.
     pub bps: f64,
     /// Over what arrived of all flows; `None` if nothing did.
     pub share: Option<f64>,

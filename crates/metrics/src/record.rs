@@ -18,8 +18,7 @@ pub struct FlowRecord {
     pub poisson: bool,
     /// Whether it is in the summary.
     pub measured: bool,
-    /// What arrived of it for the first time between the two times that are asked for, over how long lies between them; `None` if none are,
-    /// or it was not under way then.
+    /// Its goodput between the two times that are asked for; `None` if none are, or it was not under way then.
     pub goodput: Option<Rate>,
     /// The flow's outcome.
     pub outcome: FlowOutcome,

@@ -80,8 +80,8 @@ impl TierSums {
         let mut queues = 0.0;
         for port in ports {
             sums.ports += 1;
-            // A packet that a fault loses has left its port before.
-            sums.arrived += port.packets + (port.drops - port.losses);
+            // What a fault loses is sent, and counted so, but for a packet whose last bit has not left when the run ends.
+            sums.arrived += port.packets.max(port.losses) + (port.drops - port.losses);
             sums.dropped += port.drops;
             sums.lost += port.losses;
             sums.marked += port.marks;
@@ -125,6 +125,9 @@ mod tests {
         assert_eq!((fabric.ports, fabric.arrived, fabric.dropped, fabric.lost), (2, 1000, 16, 0));
         let wan = sums().tiers["wan"];
         assert_eq!((wan.arrived, wan.dropped, wan.lost), (500, 5, 5));
+        // A link that loses all, cut off while it sends its 518th packet.
+        let black_hole = PortSums::of(&[port("wan", 517, 518, 518)], Duration::from_us(40)).tiers["wan"];
+        assert_eq!((black_hole.arrived, black_hole.loss_rate), (518, Some(1.0)));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Builds the nodes, lets an engine run them, and sums up the outcome.
 
+mod observed;
 mod pauses;
 
 use crate::engine::{EventClass, Key, Map, Pause};
@@ -13,7 +14,7 @@ use crate::observe::port_tracer::PortTracer;
 use crate::observe::probe::Samplers;
 use crate::observe::trace::FlowTracer;
 use crate::outcome::losses;
-use crate::outcome::{Amount, Outcome, PortOutcome, Rtts, Sample, Totals, Traced};
+use crate::outcome::{Amount, Outcome, PortOutcome, Rtts, Totals};
 use crate::plan::Plan;
 use crate::plan::pool;
 use crate::spec::{EngineKind, Progress, Spec};
@@ -359,53 +360,6 @@ impl World {
             ecn_marked: self.sum(|host| host.counters.marked),
             header_bytes: amount(|host| host.nic.sent(0) + host.nic.sent(1)).bytes - payload,
         }
-    }
-
-    /// The events of traced flows, by flow, end and time, and of traced ports, by time and port.
-    fn trace(&mut self, end: Time) -> Traced {
-        let mut traced = Traced::default();
-        for node in 0..self.map.locations.len() as u32 {
-            match self.engine.node_mut(&self.map, node) {
-                NetworkNode::Host(host) => {
-                    let (flows, packets) = host.take_trace();
-                    traced.flows.extend(flows);
-                    traced.packets.extend(packets);
-                }
-                NetworkNode::Switch(switch) => traced.packets.extend(switch.take_trace()),
-            }
-        }
-        // What a NIC has taken leaves later; what leaves at the end has not left.
-        traced.packets.retain(|event| event.at < end);
-        traced.flows.sort_by_key(|event| (event.flow, event.end));
-        traced.packets.sort_by_key(|event| (event.at, event.port));
-        traced
-    }
-
-    /// What arrived of each flow between the two times that are asked for; `None` if the second was not `reached`.
-    fn goodput(&mut self, spec: &Spec, reached: Time) -> Option<Vec<Bytes>> {
-        let span = spec.probes.goodput.as_ref().filter(|span| span.end <= reached)?;
-        debug_assert!(span.start < span.end, "what is counted begins before it ends");
-        let mut all = vec![Bytes::ZERO; self.plan.flows.len()];
-        for node in 0..self.map.locations.len() as u32 {
-            if let NetworkNode::Host(host) = self.engine.node_mut(&self.map, node) {
-                host.take_goodput().into_iter().for_each(|(flow, bytes)| all[flow.index()] = bytes);
-            }
-        }
-        Some(all)
-    }
-
-    /// All samples up to the end, by time, then probe, then id.
-    fn samples(&mut self, end: Time) -> Vec<Sample> {
-        let mut all = Vec::new();
-        for node in 0..self.map.locations.len() as u32 {
-            all.extend(match self.engine.node_mut(&self.map, node) {
-                NetworkNode::Host(host) => host.take_samples(),
-                NetworkNode::Switch(switch) => switch.take_samples(),
-            });
-        }
-        all.retain(|sample| sample.at <= end);
-        all.sort_by_key(|sample| (sample.at, sample.probe, sample.id));
-        all
     }
 }
 

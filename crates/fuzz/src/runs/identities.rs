@@ -232,7 +232,7 @@ pub(super) fn rate_interval(world: &World) -> Duration {
     slowest.transmission(world.spec.mss + world.spec.header) * 100
 }
 
-/// What arrives between two times, by class, by tag and by flow.
+/// Goodput between two times, by class, by tag and by flow.
 pub(super) fn between(measured: &Results) -> Option<Breach> {
     let breach = |what: String| Some(Breach::new("between", what));
     let Some(goodput) = &measured.summary.goodput else { return breach("it is not there".to_owned()) };

@@ -448,7 +448,7 @@ impl Host {
         self.instruments.as_mut().map(|instruments| instruments.take()).unwrap_or_default()
     }
 
-    /// What arrived of the flows that end here between the two times.
+    /// The payload of the flows that end here that arrived between the two times.
     pub(crate) fn take_goodput(&mut self) -> Vec<(FlowId, Bytes)> {
         self.goodput.take(&self.endpoint, &self.plan)
     }

@@ -1,4 +1,4 @@
-//! What arrives of each flow between two times: the receivers are read at both, and asked nothing in between.
+//! Goodput of each flow between two times: the receivers are read at both, and asked nothing in between.
 
 use crate::engine::{EventClass, Key};
 use crate::plan::Plan;
@@ -33,7 +33,7 @@ impl GoodputMeter {
         self.readings += 1;
     }
 
-    /// What came of each flow in between. A run that ended before a reading was due ended with what that would have found.
+    /// The payload of each flow that came in between. A run that ended before a reading was due ended with what that would have found.
     pub(crate) fn take(&mut self, endpoint: &Endpoint, plan: &Plan) -> Vec<(FlowId, Bytes)> {
         if self.readings == 1 {
             self.read(endpoint, plan);

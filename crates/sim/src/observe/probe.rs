@@ -73,7 +73,7 @@ impl Samplers {
         sampler
     }
 
-    /// What reads the flows that end at a host.
+    /// Reads the flows that end at a host.
     pub(crate) fn goodput(&mut self, host: NodeId) -> GoodputMeter {
         let Some((span, flows)) = self.goodput.as_ref().zip(self.ending.remove(&host.0)) else {
             return GoodputMeter::default();

@@ -1,4 +1,4 @@
-//! What arrives of each flow between two times.
+//! Goodput of each flow between two times.
 
 use crate::common::{self, flow, ports, run, spec, star};
 use crate::random::random_spec;
