@@ -184,8 +184,8 @@ fn scheme(writer: &mut Writer, shape: Shape) -> Option<&'static str> {
         1 => writer.draw.pick(&controls).to_owned(),
         _ => format!("{}+{}", writer.draw.pick(&controls), writer.draw.pick(&balancers)),
     };
-    let later = later_scheme(&mut writer.later);
-    writer.word("name", later.unwrap_or(&name));
+    let name = later_scheme(&mut writer.later).map_or(name, str::to_owned);
+    writer.word("name", &name);
     writer.sometimes(30, "profile", &["artifact"]);
     for class in ["intra", "inter"] {
         writer.table(&format!("[scheme.{class}]"));
@@ -216,7 +216,10 @@ fn scheme(writer: &mut Writer, shape: Shape) -> Option<&'static str> {
         let rules = ["published", "before", "in_flight", "none"]
             .map(|rule| format!("{{ name = \"{}\", on_nack = \"{rule}\" }}", writer.draw.pick(&controls)));
         let with_rules: Vec<_> = controls.iter().copied().chain(rules.iter().map(String::as_str)).collect();
-        writer.sometimes(25, "congestion", &with_rules);
+        let is_written = writer.sometimes(25, "congestion", &with_rules);
+        if !is_written && name.starts_with("bbr") && writer.later.often(50) {
+            writer.key("congestion", "{ name = \"bbr\", quantum = \"linux\", extra_acked = true }");
+        }
     }
     ports(writer);
     if let Some(kind) = proxy {

@@ -37,6 +37,7 @@ pub fn holding_spec(seed: u64) -> Spec {
     let mut spec = random_spec(seed);
     let mut draw = Draw(Random::new(seed, Purpose::Test, 21));
     for scheme in [&mut spec.intra, &mut spec.inter] {
+        later_switches(&mut draw.apart(), &mut Arc::make_mut(scheme).congestion);
         let bytes = Bytes::new(draw.pick(&[1, 5, 20, 100]) * draw.spread(200, 9000));
         let config = ack::coalesced::CoalescedConfig { bytes, gap: draw.one_in(2) };
         if !draw.one_in(8) {
@@ -44,6 +45,15 @@ pub fn holding_spec(seed: u64) -> Spec {
         }
     }
     spec
+}
+
+/// Switches of listed controls that came after the listed worlds.
+fn later_switches(draw: &mut Draw, congestion: &mut CongestionConfig) {
+    use congestion::bbr::Quantum;
+    if let CongestionConfig::Bbr(config) = congestion {
+        config.quantum = draw.pick(&[Quantum::Packet, Quantum::Draft, Quantum::Linux]);
+        config.extra_acked = draw.one_in(2);
+    }
 }
 
 /// The world of a seed with switches whose ports share a buffer, and in two of three pause their neighbours.

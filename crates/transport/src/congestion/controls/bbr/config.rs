@@ -41,6 +41,25 @@ pub struct BbrConfig {
     pub cap: Cap,
     /// The smallest bandwidth estimate; 0. Uno's published code: 3 Gb/s.
     pub min_bandwidth: Rate,
+    /// The burst of which three are a window's head-room; `packet`, since the pacer lets single packets go.
+    pub quantum: Quantum,
+    /// Whether the window after STARTUP has room for ACKs that come in lumps: what was acknowledged beyond BtlBw, at most, in the
+    /// last five to ten rounds; false. Linux has it since 5.1.
+    pub extra_acked: bool,
+}
+
+/// The burst of which three are a window's head-room (section 4.2.3.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Quantum {
+    /// One packet.
+    Packet,
+    /// What the pacing rate sends in 1 ms, at most 64 KiB; below 24 Mb/s two packets, below 1.2 Mb/s one (section 4.2.2).
+    Draft,
+    /// The whole packets in what the pacing rate sends in 1 s / 1,024, at most 64 KiB; never fewer than two, below 1.2 Mb/s one
+    /// (Linux).
+    Linux,
 }
 
 /// Where the round-trip propagation time comes from.
@@ -103,6 +122,8 @@ impl Default for BbrConfig {
             on_timeout: OnTimeout::Restore,
             cap: Cap::None,
             min_bandwidth: Rate::ZERO,
+            quantum: Quantum::Packet,
+            extra_acked: false,
         }
     }
 }

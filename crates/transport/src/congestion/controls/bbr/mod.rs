@@ -3,24 +3,28 @@
 //!
 //! draft-cardwell-iccrg-bbr-congestion-control-00; Cardwell et al., "BBR: Congestion-Based Congestion Control" (ACM
 //! Queue 2016). Sections named here are the draft's, functions of its pseudo-code by their names there. Differences: a
-//! window has three packets of head-room and not three bursts, since the pacer lets single packets go; an episode of
-//! loss ends as Linux ends its recovery, when all that was sent before it began is acknowledged. A NACK counts as a loss found without a
-//! time-out. Left out: what Linux adds to the draft (long-term bandwidth against policers, extra room for aggregated
-//! ACKs).
+//! window has three packets of head-room and not three bursts, since the pacer lets single packets go, unless a parameter says
+//! otherwise; an episode of loss ends as Linux ends its recovery, when all that was sent before it began is acknowledged. A NACK
+//! counts as a loss found without a time-out. Of what Linux adds to the draft there is, by a parameter, extra room for aggregated
+//! ACKs. Left out: its long-term bandwidth against policers, and windows rounded up to an even number of packets.
 
+mod aggregation;
 mod config;
 mod drain;
 mod filters;
 mod model;
 mod probe_bw;
 mod probe_rtt;
+mod quantum;
 mod recovery;
 mod startup;
 
-pub use config::{BbrConfig, FirstPhase, OnTimeout, PhaseEnd, Rtprop};
+pub use config::{BbrConfig, FirstPhase, OnTimeout, PhaseEnd, Quantum, Rtprop};
 
 use crate::congestion::contract::{Ack, Congestion, Decision, Loss, Nack, Sent, Start, Timeout};
 use crate::path::Path;
+use aggregation::AckAggregation;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use farspan_units::{Bytes, Purpose, Random, Rate, Time};
 use filters::MinRtt;
@@ -30,7 +34,7 @@ use probe_rtt::{MIN_PIPE, ProbeRtt};
 use recovery::LossEpisode;
 use startup::FullPipe;
 
-/// Head-room of a window above its gain, in packets (section 4.2.3.2: three bursts, of one packet here).
+/// Head-room of a window above its gain, in bursts (section 4.2.3.2).
 const QUANTA: f64 = 3.0;
 
 /// The parameters, and what a path makes of them.
@@ -122,6 +126,9 @@ pub struct Bbr {
     has_lost: bool,
     /// Whether the newest packets follow a pause.
     is_idle_restart: bool,
+    /// How many more bytes ACKs bring at once than the path delivers meanwhile, if the window is to have room for them. Apart:
+    /// most flows do without.
+    aggregation: Option<Box<AckAggregation>>,
 }
 
 impl Bbr {
@@ -146,6 +153,7 @@ impl Bbr {
             random: Random::new(start.seed, Purpose::Congestion, u64::from(start.flow.0)),
             has_lost: false,
             is_idle_restart: false,
+            aggregation: params.config.extra_acked.then(Box::default),
             params: Arc::clone(params),
         }
     }
@@ -179,7 +187,7 @@ impl Bbr {
     fn inflight(&self, gain: f64) -> f64 {
         match self.model.rtprop.get() {
             Some(rtprop) if self.bandwidth() > 0.0 => {
-                gain * self.bandwidth() * rtprop.as_secs_f64() + QUANTA * self.params.mss
+                gain * self.bandwidth() * rtprop.as_secs_f64() + QUANTA * self.quantum()
             }
             _ => self.initial_cwnd,
         }
@@ -196,7 +204,7 @@ impl Bbr {
     /// BBRSetCwnd (section 4.2.3).
     fn set_cwnd(&mut self, ack: &Ack) {
         self.check_recovery(ack);
-        let (acked, target) = (ack.bytes_acked.as_f64(), self.inflight(self.cwnd_gain()));
+        let (acked, target) = (ack.bytes_acked.as_f64(), self.inflight(self.cwnd_gain()) + self.extra_room());
         let min_pipe = MIN_PIPE * self.params.mss;
         if self.recovery.is_some_and(|recovery| recovery.conserves) {
             self.cwnd = self.cwnd.max(ack.in_flight.as_f64() + acked);
@@ -216,7 +224,10 @@ impl Bbr {
 
     /// BBRUpdateModelAndState (section 3.2).
     fn update_model_and_state(&mut self, ack: &Ack) {
-        self.model.on_ack(ack);
+        let is_sample = self.model.on_ack(ack);
+        if is_sample {
+            self.note_aggregation(ack);
+        }
         self.check_phase(ack.now, ack.in_flight + ack.bytes_acked);
         self.full_pipe.check(&self.model);
         self.check_drain(ack.now, ack.in_flight);

@@ -46,11 +46,11 @@ impl Model {
         }
     }
 
-    /// BBRUpdateBtlBw.
-    pub(super) fn on_ack(&mut self, ack: &Ack) {
+    /// BBRUpdateBtlBw; says whether the ACK gave a sample.
+    pub(super) fn on_ack(&mut self, ack: &Ack) -> bool {
         self.delivered = ack.delivered;
         self.round_start = false;
-        let Some(sent) = ack.at_send else { return };
+        let Some(sent) = ack.at_send else { return false };
         self.update_round(&sent);
         let by_sender = ack.sent_at >= self.limited_from && sent.delivered <= self.limited_until;
         self.had_no_more = sent.app_limited;
@@ -59,6 +59,7 @@ impl Model {
         if sample > 0.0 && (sample >= self.bandwidth.get() || !self.app_limited) {
             self.bandwidth.update(self.round, sample);
         }
+        sample > 0.0
     }
 
     /// BBRUpdateRound (section 4.1.1.3).

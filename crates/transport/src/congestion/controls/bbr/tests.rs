@@ -1,5 +1,6 @@
 //! One test for each rule of BBR.
 
+mod linux;
 mod recovery;
 
 use super::probe_bw::GAINS;
