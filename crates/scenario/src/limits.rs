@@ -174,7 +174,8 @@ fn count(key: &str, count: u32, most: u32) -> Result<(), ValueError> {
 }
 
 fn transport(transport: &Transport) -> Result<(), ValueError> {
-    let Transport { payload, header, .. } = transport;
+    let Transport { payload, header, rtt_noise, .. } = transport;
+    within("transport.rtt_noise", *rtt_noise, Duration::ZERO, LONGEST_DELAY)?;
     within("transport.header", *header, Bytes::new(1), LARGEST_PACKET)?;
     within("transport.payload", *payload, Bytes::new(1), LARGEST_PACKET.saturating_sub(*header))
 }

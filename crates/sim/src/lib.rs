@@ -44,6 +44,7 @@
 //!     initial_window: InitialWindow::Bdp,
 //!     jitter: Duration::ZERO,
 //!     port_jitter: Duration::ZERO,
+//!     rtt_noise: Duration::ZERO,
 //!     seed: 1,
 //!     probes: Probes::default(),
 //!     trace: Trace::default(),

@@ -280,6 +280,8 @@ pub struct Spec {
     /// lock the drop-tail queue behind them to one of its inputs. A port without a backlog adds nothing, so
     /// an empty network keeps its exact delays.
     pub port_jitter: Duration,
+    /// The largest extra of each RTT sample of senders, uniform; packets are untouched. Zero: none.
+    pub rtt_noise: Duration,
     /// Seed of all draws.
     pub seed: u64,
     /// The quantities to sample, and when.

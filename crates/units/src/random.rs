@@ -42,6 +42,8 @@ pub enum Purpose {
     Fault = 16,
     /// How long a proxy takes over a packet; entity: host. Which hosts are proxies, if that is drawn; entity: incast.
     Proxy = 17,
+    /// What samples of the round trip have on top; entity: flow.
+    RttNoise = 18,
 }
 
 /// One round of a 64-bit finaliser (David Stafford's variant 13 of MurmurHash3's, as in SplitMix64).

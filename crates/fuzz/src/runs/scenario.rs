@@ -83,7 +83,7 @@ pub(super) fn text(number: u64) -> String {
     let [draw, later] = [29, 31].map(|stream| Draw(Random::new(number, Purpose::Test, stream)));
     let mut writer = Writer { draw, later, text: String::new() };
     let shape = topology(&mut writer);
-    transport(&mut writer);
+    transport(&mut writer, number);
     let proxy = scheme(&mut writer, shape);
     for part in 0..1 + writer.draw.below(3) {
         workload(&mut writer, shape, part, proxy);
@@ -139,7 +139,7 @@ fn topology(writer: &mut Writer) -> Shape {
     Shape { kind, hosts, has_two_sites }
 }
 
-fn transport(writer: &mut Writer) {
+fn transport(writer: &mut Writer, number: u64) {
     writer.table("[transport]");
     writer.sometimes(40, "payload", &["1000B", "1500B", "8192B"]);
     writer.sometimes(30, "header", &["20B", "40B", "48B", "128B"]);
@@ -155,6 +155,10 @@ fn transport(writer: &mut Writer) {
     writer.sometimes(40, "start", &["bdp", "bdp/8", "iw10", "64KiB"]);
     writer.sometimes(30, "rto", &["path", "rfc6298", "3rtt", "500us"]);
     writer.sometimes(15, "ack_priority", &["false"]);
+    let mut newest = Draw(Random::new(number, Purpose::Test, 37));
+    if newest.often(10) {
+        writer.word("rtt_noise", newest.pick(&["1us", "100us"]));
+    }
     writer.table("[host]");
     writer.sometimes(40, "jitter", &["0ns", "1packet", "5us"]);
 }

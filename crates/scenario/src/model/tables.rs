@@ -77,6 +77,8 @@ tables! {
         rto_nic: bool,
         /// Whether ACKs and NACKs go through the priority queue. Default: true.
         ack_priority: bool,
+        /// Largest extra of each RTT sample of senders, uniform; packets are untouched. "0ns" is off. Default: 0ns.
+        rtt_noise: Duration,
         /// "scheme", or one path selector for all schemes. Default: scheme.
         #[schemars(schema_with = "balance_schema")]
         balance: Part,

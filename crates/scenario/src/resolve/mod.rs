@@ -250,6 +250,7 @@ fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError>
         rto_min: written.rto_min.unwrap_or(Duration::from_ms(1)),
         rto_nic: written.rto_nic.unwrap_or(true),
         ack_priority: written.ack_priority.unwrap_or(true),
+        rtt_noise: written.rtt_noise.unwrap_or(Duration::ZERO),
         balance,
         ack,
         repeat_marks,

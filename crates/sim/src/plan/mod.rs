@@ -78,6 +78,8 @@ pub(crate) struct Plan {
     intra_base_rtt: Duration,
     largest_base_rtt: Duration,
     initial_window: InitialWindow,
+    /// The largest extra of an RTT sample.
+    rtt_noise: Duration,
     schemes: [Arc<Scheme>; 2],
     /// Path selectors in the place of the schemes'.
     own_balance: Vec<BalanceConfig>,
@@ -144,6 +146,7 @@ impl Plan {
             intra_base_rtt: Duration::ZERO,
             largest_base_rtt: Duration::ZERO,
             initial_window: spec.initial_window,
+            rtt_noise: spec.rtt_noise,
             schemes: [Arc::clone(&spec.intra), Arc::clone(&spec.inter)],
             own_balance: spec.own_balance.iter().map(|own| own.balance.clone()).collect(),
             proxies: proxy::Proxies::new(),
@@ -279,7 +282,7 @@ impl Plan {
                     Route::new(path, &scheme)
                 }
             };
-            self.shared.push(Arc::new(route));
+            self.shared.push(Arc::new(route.with_rtt_noise(self.rtt_noise)));
             (self.shared.len() - 1) as u32
         })
     }

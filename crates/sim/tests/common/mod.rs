@@ -156,6 +156,7 @@ pub fn spec(network: Network, ports: ByTier, scheme: &Arc<Scheme>, flows: Vec<Fl
         initial_window: InitialWindow::Bdp,
         jitter: Duration::ZERO,
         port_jitter: Duration::ZERO,
+        rtt_noise: Duration::ZERO,
         seed: 1,
         probes: Probes::default(),
         trace: Trace::default(),

@@ -45,6 +45,8 @@ pub struct Route {
     pub(crate) rto: Duration,
     /// How long an answer may be due.
     pub(crate) path_rto: Duration,
+    /// The largest extra of an RTT sample, uniform; zero: none.
+    pub(crate) rtt_noise: Duration,
 }
 
 /// When the window lets a packet go.
@@ -95,6 +97,7 @@ impl Route {
             packet_time: path.packet_time(),
             rto: recovery.rto.initial(&path, ack_delay),
             path_rto: recovery.rto.of_path(&path, ack_delay),
+            rtt_noise: Duration::ZERO,
             path,
         }
     }
@@ -102,6 +105,13 @@ impl Route {
     /// Whether one ACK may stand for several packets.
     pub(crate) const fn merges_acks(&self) -> bool {
         !self.held.is_zero() || !self.ack_delay.is_zero()
+    }
+
+    /// The same, with up to `most` on top of each RTT sample of its senders, uniform: the clock of a host that takes a packet's
+    /// time late. Packets and their ACKs travel as before.
+    #[must_use]
+    pub fn with_rtt_noise(self, most: Duration) -> Self {
+        Self { rtt_noise: most, ..self }
     }
 
     /// The path.

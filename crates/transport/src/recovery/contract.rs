@@ -2,7 +2,7 @@
 
 use crate::recovery::rtt::RttEstimate;
 use crate::recovery::sent::{AckOutcome, LostPacket, RtoPolicy, SentMap};
-use farspan_units::Time;
+use farspan_units::{Duration, Time};
 
 /// An ACK, as a recovery policy sees it.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +13,8 @@ pub(crate) struct Acked {
     pub seq: u32,
     /// When the acknowledged transmission left.
     pub sent_at: Time,
+    /// The round trip since, as the sender takes it.
+    pub rtt: Duration,
     /// Whether it acknowledges any packet for the first time.
     pub is_new: bool,
     /// The outcome of the packet that it echoes.

@@ -10,7 +10,7 @@ use crate::coding::{Layout, OutgoingBlocks};
 use crate::recovery::{Recovery, Rto, RttEstimate};
 use crate::{Connection, Message};
 use alloc::boxed::Box;
-use farspan_units::{Duration, Time};
+use farspan_units::{Duration, Purpose, Random, Time};
 
 /// State of a sender that only some schemes need.
 #[derive(Debug)]
@@ -39,11 +39,13 @@ pub(super) struct ColdState {
     pub cwr: Option<Cwr>,
     /// A cut of the window that is being made.
     pub reduction: Option<Reduction>,
+    /// Draws of what RTT samples have on top, if they have.
+    pub rtt_noise: Option<Box<Random>>,
 }
 
 impl ColdState {
     /// The state that `route` asks for; `None`: nothing.
-    pub(super) fn new(now: Time, message: &Message, layout: Option<Layout>) -> Option<Box<Self>> {
+    pub(super) fn new(now: Time, message: &Message, seed: u64, layout: Option<Layout>) -> Option<Box<Self>> {
         let route = &message.route;
         let config = &route.recovery;
         let recovery = config.policy.build(now);
@@ -54,14 +56,21 @@ impl ColdState {
         let asks = !route.held.is_zero();
         let is_proxied = message.via.is_some();
         let is_connection = route.connection != Connection::default() || route.profile.repeats_marks;
+        let is_noisy = !route.rtt_noise.is_zero();
         let is_needed = records.is_some()
             || is_adaptive
             || keeps_something
             || blocks.is_some()
             || asks
             || is_proxied
-            || is_connection;
-        is_needed.then(|| Self::with(now, message, recovery, records, blocks))
+            || is_connection
+            || is_noisy;
+        is_needed.then(|| {
+            let mut cold = Self::with(now, message, recovery, records, blocks);
+            let draws = || Random::new(seed, Purpose::RttNoise, u64::from(message.flow.0));
+            cold.rtt_noise = is_noisy.then(|| Box::new(draws()));
+            cold
+        })
     }
 
     /// The state, needed or not.
@@ -87,6 +96,16 @@ impl ColdState {
             bursts: (!message.route.connection.burst.is_zero()).then(|| Bursts::new(now)),
             cwr: message.route.profile.repeats_marks.then(Cwr::default),
             reduction: None,
+            rtt_noise: None,
         })
+    }
+
+    /// An RTT sample as the sender takes it: with up to `most` on top, if samples are noisy.
+    #[inline]
+    pub(super) fn sample(&mut self, rtt: Duration, most: Duration) -> Duration {
+        match &mut self.rtt_noise {
+            None => rtt,
+            Some(draws) => rtt + Duration::from_ps(draws.below(most.as_ps() + 1)),
+        }
     }
 }

@@ -97,7 +97,6 @@ impl Sender {
     #[inline(always)]
     pub(super) fn on_ack(&mut self, now: Time, ack: &WireAck<'_>) -> bool {
         let sent_at = ack.echo.sent_at;
-        let rtt = now.since(sent_at);
         let before = self.delivered;
         let outcome = self.acknowledge_echoed(now, ack);
         let has_record = self.wants.records() && outcome == AckOutcome::Arrived { is_last: true };
@@ -109,18 +108,18 @@ impl Sender {
         }
         self.acknowledge_below(now, ack.cumulative);
         let (mapped_below, mapped) = if ack.map == 0 { (0, Bytes::ZERO) } else { self.read_map(now, ack) };
-        let rto_shrank = self.update_rtt(now, rtt);
+        let (rtt, rto_shrank) = self.take_rtt(now, now.since(sent_at));
 
         let bytes_acked = self.delivered - before + self.sent.take_unreported();
         let at_send = if has_record { self.record_of(ack.seq) } else { None };
-        self.notify_of_ack(now, ack, (bytes_acked, mapped), at_send);
+        self.notify_of_ack(now, ack, rtt, (bytes_acked, mapped), at_send);
         if self.wants.feedback() {
             let sample = PathSample { now, sent_at, entropy: ack.echo.entropy, in_flight: self.in_flight };
             self.balancer.on_ack(sample, ack.ecn_ce, &mut self.random);
         }
         let is_earlier = self.wants.acks() && {
             let is_new = !bytes_acked.is_zero();
-            self.recover(&Acked { now, seq: ack.seq, sent_at, is_new, outcome, mapped_below })
+            self.recover(&Acked { now, seq: ack.seq, sent_at, rtt, is_new, outcome, mapped_below })
         };
         rto_shrank || is_earlier
     }
@@ -131,10 +130,11 @@ impl Sender {
         &mut self,
         now: Time,
         ack: &WireAck<'_>,
+        rtt: Duration,
         (bytes_acked, mapped): (Bytes, Bytes),
         at_send: Option<SendRecord>,
     ) {
-        let (sent_at, rtt) = (ack.echo.sent_at, now.since(ack.echo.sent_at));
+        let sent_at = ack.echo.sent_at;
         let (in_flight, delivered) = (self.in_flight, self.delivered);
         let (acked_below, sent_below) = (self.sent.base(), self.sent.next());
         let has_losses = self.sent.has_standing_losses();
@@ -269,18 +269,20 @@ impl Sender {
         len
     }
 
+    /// Takes an RTT sample in; gives it as the sender sees it, and whether the time-out is shorter now.
     #[inline(always)]
-    pub(super) fn update_rtt(&mut self, now: Time, rtt: Duration) -> bool {
+    pub(super) fn take_rtt(&mut self, now: Time, rtt: Duration) -> (Duration, bool) {
         let Some(cold) = &mut self.cold else {
             self.srtt.update(rtt);
-            return false;
+            return (rtt, false);
         };
+        let rtt = cold.sample(rtt, self.route.rtt_noise);
         cold.note_news(now);
         cold.rtt.update(rtt);
         self.srtt = cold.rtt.smoothed();
-        let Rto::Rfc6298 { variance_floor, min, .. } = self.route.recovery.rto else { return false };
+        let Rto::Rfc6298 { variance_floor, min, .. } = self.route.recovery.rto else { return (rtt, false) };
         let before = core::mem::replace(&mut cold.rto, cold.rtt.rto(variance_floor, min));
-        cold.rto < before
+        (rtt, cold.rto < before)
     }
 
     /// Acknowledges the packet that the ACK is for; gives what it says of that packet.

@@ -112,7 +112,7 @@ impl Sender {
         let layout = route.layout(*size);
         let packets = layout.as_ref().map_or(segments, Layout::packets);
         let wants = Wants::new(&route.needs, &balancer, layout.is_some() || route.merges_acks());
-        let cold = ColdState::new(now, message, layout);
+        let cold = ColdState::new(now, message, seed, layout);
         let numbers = message.via.as_ref().is_some_and(|via| via.numbers.is_some());
         let has_more = cold
             .as_ref()

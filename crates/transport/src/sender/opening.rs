@@ -87,13 +87,13 @@ impl Sender {
         }
         cold.available = u32::MAX;
         self.wants = self.wants.extras_if(self.has_extras());
-        let (rtt, sent_at) = (now.since(echo.sent_at), echo.sent_at);
-        self.update_rtt(now, rtt);
+        let sent_at = echo.sent_at;
+        let (rtt, _) = self.take_rtt(now, now.since(sent_at));
         let ack = WireAck::answer(echo, ecn_ce);
-        self.notify_of_ack(now, &ack, (Bytes::ZERO, Bytes::ZERO), None);
+        self.notify_of_ack(now, &ack, rtt, (Bytes::ZERO, Bytes::ZERO), None);
         if self.wants.acks() {
             let outcome = AckOutcome::Known;
-            self.recover(&Acked { now, seq: 0, sent_at, is_new: true, outcome, mapped_below: 0 });
+            self.recover(&Acked { now, seq: 0, sent_at, rtt, is_new: true, outcome, mapped_below: 0 });
         }
         true
     }

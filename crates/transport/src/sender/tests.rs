@@ -3,6 +3,7 @@
 mod asks;
 mod coded;
 mod connection;
+mod noise;
 mod proxied;
 
 use super::*;
@@ -137,6 +138,7 @@ struct Setup {
     acks: &'static str,
     /// Of a message that goes through a streamlined proxy: how its transmissions are numbered.
     numbers: Option<Numbering>,
+    rtt_noise: Duration,
 }
 
 impl Default for Setup {
@@ -156,6 +158,7 @@ impl Default for Setup {
             coding: None,
             acks: "per_packet",
             numbers: None,
+            rtt_noise: Duration::ZERO,
         }
     }
 }
@@ -188,7 +191,7 @@ impl Bench {
                 ..FlowProfile::default()
             },
         };
-        let mut route = Route::new(testing::path(), &scheme);
+        let mut route = Route::new(testing::path(), &scheme).with_rtt_noise(setup.rtt_noise);
         (route.needs.sent, route.needs.send_record) = (true, send_record);
         let route = Arc::new(route);
         let via = setup.numbers.map(|numbering| {

@@ -154,6 +154,7 @@ impl World {
             initial_window: initial_window(scenario),
             jitter: jitter(scenario.host.jitter, &network, sizes),
             port_jitter: jitter(scenario.topology.jitter, &network, sizes),
+            rtt_noise: scenario.transport.rtt_noise,
             seed: resolved.seed(),
             probes,
             trace: Trace::default(),

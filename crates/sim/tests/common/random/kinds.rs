@@ -9,6 +9,7 @@ pub fn policy_spec(seed: u64) -> Spec {
     let mut draw = Draw(Random::new(seed, Purpose::Test, 20));
     let mut draws = Draw(Random::new(seed, Purpose::Test, 32));
     let base = Base::of(&spec.network, spec.mss + spec.header);
+    noise(&mut draw.apart(), &mut spec, base);
     for scheme in [&mut spec.intra, &mut spec.inter] {
         let scheme = Arc::make_mut(scheme);
         if !draw.one_in(4) {
@@ -36,6 +37,8 @@ fn connection(draw: &mut Draw, mss: Bytes) -> Connection {
 pub fn holding_spec(seed: u64) -> Spec {
     let mut spec = random_spec(seed);
     let mut draw = Draw(Random::new(seed, Purpose::Test, 21));
+    let base = Base::of(&spec.network, spec.mss + spec.header);
+    noise(&mut draw.apart(), &mut spec, base);
     for scheme in [&mut spec.intra, &mut spec.inter] {
         later_switches(&mut draw.apart(), &mut Arc::make_mut(scheme).congestion);
         let bytes = Bytes::new(draw.pick(&[1, 5, 20, 100]) * draw.spread(200, 9000));
@@ -45,6 +48,13 @@ pub fn holding_spec(seed: u64) -> Spec {
         }
     }
     spec
+}
+
+/// RTT samples with something on top, in one world of three.
+fn noise(draw: &mut Draw, spec: &mut Spec, base: Base) {
+    if draw.one_in(3) {
+        spec.rtt_noise = draw.time(base.packet, base.rtt);
+    }
 }
 
 /// Switches of listed controls that came after the listed worlds.

@@ -90,6 +90,7 @@ pub fn random_spec(seed: u64) -> Spec {
         header,
         jitter,
         port_jitter,
+        rtt_noise: Duration::ZERO,
         seed,
     };
     let mut own = Draw(Random::new(seed, Purpose::Test, 9));

@@ -13,7 +13,7 @@
 //! runs out.
 
 use crate::recovery::contract::{Acked, Expired, Recover, Verdict};
-use crate::recovery::rtt::RttEstimate;
+use crate::recovery::rtt::{RttEstimate, Smoothed};
 use crate::recovery::sent::{AckOutcome, LostPacket, RtoPolicy, SentMap};
 use farspan_units::{Duration, Time};
 
@@ -42,7 +42,7 @@ pub(crate) struct Rack {
     /// Smallest round trip (RACK.min_RTT).
     min_rtt: Duration,
     /// Smoothed round trip; `None` before the first sample.
-    srtt: Option<Duration>,
+    srtt: Smoothed,
     /// No packet from this one on has been acknowledged for itself (RACK.fack).
     highest: u32,
     /// A packet arrived that left before an acknowledged one.
@@ -83,7 +83,7 @@ impl Rack {
             newest: Time::ZERO,
             rtt: Duration::ZERO,
             min_rtt: Duration::MAX,
-            srtt: None,
+            srtt: Smoothed::NONE,
             highest: 0,
             reordering_seen: false,
             window: Duration::ZERO,
@@ -106,7 +106,7 @@ impl Rack {
     /// Steps 2 and 3: the newest acknowledged transmission, and whether packets are reordered.
     fn note(&mut self, ack: &Acked) {
         if ack.sent_at >= self.newest {
-            (self.newest, self.rtt) = (ack.sent_at, ack.now.since(ack.sent_at));
+            (self.newest, self.rtt) = (ack.sent_at, ack.rtt);
         } else {
             self.reordering_seen |= ack.outcome != AckOutcome::Known;
         }
@@ -153,7 +153,7 @@ impl Rack {
     /// reo_wnd = min(reo_wnd_mult x min_RTT / 4, SRTT)
     fn grown_window(&self) -> Duration {
         let grown = (self.min_rtt / 4).as_ps().saturating_mul(u64::from(self.spurious) + 1);
-        Duration::from_ps(grown).min(self.srtt.unwrap_or(Duration::ZERO))
+        Duration::from_ps(grown).min(self.srtt.get().unwrap_or(Duration::ZERO))
     }
 
     fn has_later(&self, sent: &SentMap) -> bool {
@@ -185,7 +185,7 @@ impl Rack {
         let rto = self.rto_due(rto_policy);
         let ack_delay = if rto_policy.is_lone { rto_policy.ack_delay } else { Duration::ZERO };
         let pto = |srtt: Duration| self.last_news.saturating_add(srtt * 2 + ack_delay);
-        wanted.then(|| self.srtt.map_or(rto, |srtt| rto.min(pto(srtt))))
+        wanted.then(|| self.srtt.get().map_or(rto, |srtt| rto.min(pto(srtt))))
     }
 
     /// When the probe leaves, or else the time-out runs out.
@@ -274,7 +274,7 @@ impl Recover for Rack {
         if !self.is_quiet || !is_expected || ack.mapped_below != 0 || sent.has_retransmitted() {
             return None;
         }
-        (self.min_rtt, self.srtt) = (rtt.min(), rtt.srtt());
+        (self.min_rtt, self.srtt) = (rtt.min(), rtt.smoothed());
         self.note(ack);
         self.in_order = sent.base() >= self.highest;
         // Sent once each, what is in flight left after all before it, unless a peer has forged an echo.
@@ -302,7 +302,7 @@ impl Recover for Rack {
     }
 
     fn on_ack(&mut self, ack: Acked, rtt: &RttEstimate, sent: &mut SentMap) -> Verdict {
-        (self.min_rtt, self.srtt) = (rtt.min(), rtt.srtt());
+        (self.min_rtt, self.srtt) = (rtt.min(), rtt.smoothed());
         let is_late = self.probe.and_then(|probe| probe.replaced).is_some_and(|lost| {
             // Section 7.4 asks about this packet, not about reordering.
             lost.seq == ack.seq && lost.sent_at == ack.sent_at

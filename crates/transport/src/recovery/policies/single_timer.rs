@@ -108,7 +108,9 @@ mod tests {
     fn ack(policy: &mut SingleTimer, sent: &mut SentMap, now: Time, seq: u32) -> bool {
         let outcome = sent.acknowledge(now, seq);
         sent.advance();
-        let ack = Acked { now, seq, sent_at: us(u64::from(seq)), is_new: true, outcome, mapped_below: 0 };
+        let sent_at = us(u64::from(seq));
+        let rtt = now.since(sent_at);
+        let ack = Acked { now, seq, sent_at, rtt, is_new: true, outcome, mapped_below: 0 };
         policy.on_ack(ack, &RttEstimate::default(), sent);
         policy.is_earlier(now, sent, RTO_POLICY)
     }
@@ -131,6 +133,7 @@ mod tests {
             now: us(60),
             seq: 0,
             sent_at: us(0),
+            rtt: Duration::from_us(60),
             is_new: false,
             outcome: AckOutcome::Known,
             mapped_below: 0,

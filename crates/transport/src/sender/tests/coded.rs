@@ -18,6 +18,7 @@ const CODED: Setup = Setup {
     coding: Some((4, 2)),
     acks: "per_packet",
     numbers: None,
+    rtt_noise: Duration::ZERO,
 };
 
 impl Bench {

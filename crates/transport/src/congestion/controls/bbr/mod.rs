@@ -106,8 +106,8 @@ pub struct Bbr {
     full_pipe: FullPipe,
     /// The episode of loss under way.
     recovery: Option<LossEpisode>,
-    /// The window before the last ACK restored it, if that ended an episode.
-    unrestored: Option<f64>,
+    /// The window before the last ACK restored it, if that ended an episode; else 0.
+    unrestored: f64,
     /// All packets below this one have been sent.
     sent_below: u32,
     /// The window, in bytes.
@@ -143,7 +143,7 @@ impl Bbr {
             model: Model::new(params.rtprop),
             full_pipe: FullPipe::default(),
             recovery: None,
-            unrestored: None,
+            unrestored: 0.0,
             sent_below: 0,
             cwnd,
             prior_cwnd: 0.0,
@@ -284,7 +284,7 @@ impl Congestion for Bbr {
         self.cwnd = self.cwnd.min(most);
         // BBRRestoreCwnd gives back no more.
         self.prior_cwnd = self.prior_cwnd.min(most);
-        self.unrestored = self.unrestored.map(|cwnd| cwnd.min(most));
+        self.unrestored = self.unrestored.min(most);
         self.decision()
     }
 

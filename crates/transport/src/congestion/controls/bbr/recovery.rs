@@ -38,10 +38,10 @@ impl Bbr {
             LossEpisode { began: now, ends: self.sent_below, conserves: false, after_timeout: false };
         let cwnd = if self.recovery.is_some() {
             self.cwnd - bytes.as_f64()
-        } else if let Some(unrestored) = self.unrestored.take() {
+        } else if self.unrestored > 0.0 {
             // The ACK that ended an episode finds this loss: for Linux it stood before the end.
             self.recovery = Some(episode);
-            unrestored - bytes.as_f64()
+            core::mem::take(&mut self.unrestored) - bytes.as_f64()
         } else {
             self.save_cwnd();
             self.recovery = Some(LossEpisode { conserves: true, ..episode });
@@ -73,7 +73,7 @@ impl Bbr {
     /// from Recovery to Open and to Recovery again within one ACK, and BBR sees no end (`tcp_fastretrans_alert`). After a time-out it sees
     /// Loss become Recovery, and conserves.
     pub(super) fn check_recovery(&mut self, ack: &Ack) {
-        self.unrestored = None;
+        self.unrestored = 0.0;
         let Some(recovery) = &mut self.recovery else { return };
         recovery.conserves &= ack.sent_at < recovery.began;
         if ack.acked_below < recovery.ends {
@@ -84,7 +84,7 @@ impl Bbr {
             (recovery.began, recovery.after_timeout) = (ack.now, false);
         } else {
             self.recovery = None;
-            self.unrestored = Some(self.cwnd);
+            self.unrestored = self.cwnd;
             self.restore_cwnd();
         }
     }

@@ -62,8 +62,10 @@ impl Flow {
         let (now, sent_at) = (us(at), us(sent_at));
         let outcome = self.sent.acknowledge(sent_at, seq);
         self.sent.advance();
-        self.rtt.update(now.since(sent_at));
-        let ack = Acked { now, seq, sent_at, is_new: outcome != AckOutcome::Known, outcome, mapped_below: 0 };
+        let rtt = now.since(sent_at);
+        self.rtt.update(rtt);
+        let is_new = outcome != AckOutcome::Known;
+        let ack = Acked { now, seq, sent_at, rtt, is_new, outcome, mapped_below: 0 };
         let mut quick = self.rack.clone();
         let said = quick.on_good_ack(&ack, &self.rtt, &mut self.sent, self.rto_policy);
         let verdict = self.rack.on_ack(ack, &self.rtt, &mut self.sent);
