@@ -42,7 +42,7 @@ pub enum Purpose {
     Fault = 16,
     /// How long a proxy takes over a packet; entity: host. Which hosts are proxies, if that is drawn; entity: incast.
     Proxy = 17,
-    /// What samples of the round trip have on top; entity: flow.
+    /// Extras of RTT samples; entity: flow.
     RttNoise = 18,
 }
 

@@ -18,7 +18,8 @@ fn alone(name: &str, rtt_noise: Duration) -> Spec {
 
 /// In nanoseconds.
 fn mean_rtt(outcome: &Outcome) -> f64 {
-    let rtts = outcome.samples.iter().filter(|sample| sample.probe == ProbeKind::Rtt).map(|sample| sample.value);
+    let rtts =
+        outcome.samples.iter().filter(|sample| sample.probe == ProbeKind::Rtt).map(|sample| sample.value);
     let rtts: Vec<f64> = rtts.collect();
     assert!(rtts.len() > 50, "{} samples", rtts.len());
     rtts.iter().sum::<f64>() / rtts.len() as f64

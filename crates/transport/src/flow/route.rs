@@ -107,8 +107,8 @@ impl Route {
         !self.held.is_zero() || !self.ack_delay.is_zero()
     }
 
-    /// The same, with up to `most` on top of each RTT sample of its senders, uniform: the clock of a host that takes a packet's
-    /// time late. Packets and their ACKs travel as before.
+    /// Puts up to `most` on top of each RTT sample of its senders, uniform, as hosts do that take a packet's time late. Packets and
+    /// their ACKs travel as before.
     #[must_use]
     pub fn with_rtt_noise(self, most: Duration) -> Self {
         Self { rtt_noise: most, ..self }

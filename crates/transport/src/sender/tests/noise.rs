@@ -52,8 +52,7 @@ fn the_nth_sample_is_the_same_whatever_the_scheme_and_the_round_trip() {
 
 #[test]
 fn the_smoothed_round_trip_and_the_time_out_follow_the_samples() {
-    let rto =
-        Rto::Rfc6298 { initial: RTO, variance_floor: Duration::from_ps(1), min: Duration::from_us(1) };
+    let rto = Rto::Rfc6298 { initial: RTO, variance_floor: Duration::from_ps(1), min: Duration::from_us(1) };
     let after = |rtt_noise| {
         let (samples, bench) = samples(Setup { rtt_noise, rto, ..Setup::default() }, 200);
         let mut estimate = crate::recovery::RttEstimate::default();
@@ -70,7 +69,8 @@ fn the_smoothed_round_trip_and_the_time_out_follow_the_samples() {
 fn rack_waits_as_long_as_the_sample_says() {
     for rtt_noise in [Duration::ZERO, NOISE] {
         let policy = RecoveryPolicy::Rack;
-        let mut bench = Bench::new(Setup { rtt_noise, policy, rto: Rto::Fixed(RTO * 10), ..Setup::default() });
+        let mut bench =
+            Bench::new(Setup { rtt_noise, policy, rto: Rto::Fixed(RTO * 10), ..Setup::default() });
         (0..2).for_each(|at| drop(bench.sender.send(us(at))));
         bench.ack(us(21), 1, us(1));
         let rtt = bench.last_ack().rtt;

@@ -14,13 +14,13 @@ const LONGEST: f64 = 0.1;
 /// An epoch in which so many packets were acknowledged is old, and ends.
 const LONGEST_EPOCH: f64 = 1_048_576.0;
 
-/// What was acknowledged beyond what the path delivers, epoch by epoch. An epoch begins when ACKs have fallen behind BtlBw: what
-/// they bring beyond it from then on is a lump.
+/// Lumps of ACKs: bytes acknowledged beyond what the path delivers, epoch by epoch. An epoch begins when ACKs have fallen behind
+/// BtlBw, and what they bring beyond it from then on is a lump.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct AckAggregation {
     /// When the epoch began.
     began: Time,
-    /// What was acknowledged in it, in bytes.
+    /// Bytes acknowledged in it.
     pub(super) acked: f64,
     /// The largest lumps of the current rounds and of those before, in bytes.
     largest: [f64; 2],
@@ -67,7 +67,7 @@ impl Bbr {
         }
     }
 
-    /// What the window has beyond its target for ACKs that come in lumps, in bytes: nothing before the pipe was found full.
+    /// Room of the window beyond its target, for ACKs that come in lumps, in bytes: none before the pipe was found full.
     pub(super) fn extra_room(&self) -> f64 {
         match &self.aggregation {
             Some(aggregation) if self.full_pipe.is_filled() => {

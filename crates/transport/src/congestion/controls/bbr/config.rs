@@ -55,9 +55,9 @@ pub struct BbrConfig {
 pub enum Quantum {
     /// One packet.
     Packet,
-    /// What the pacing rate sends in 1 ms, at most 64 KiB; below 24 Mb/s two packets, below 1.2 Mb/s one (section 4.2.2).
+    /// As much as the pacing rate sends in 1 ms, at most 64 KiB; below 24 Mb/s two packets, below 1.2 Mb/s one (section 4.2.2).
     Draft,
-    /// The whole packets in what the pacing rate sends in 1 s / 1,024, at most 64 KiB; never fewer than two, below 1.2 Mb/s one
+    /// The whole packets that the pacing rate sends in 1 s / 1,024, at most 64 KiB; never fewer than two, below 1.2 Mb/s one
     /// (Linux).
     Linux,
 }

@@ -1,4 +1,4 @@
-//! What Linux and the draft have that is off unless asked for: bursts as head-room, room for ACKs that come in lumps.
+//! Parts of Linux and of the draft that are off unless asked for: bursts as head-room, room for ACKs that come in lumps.
 
 use super::*;
 
