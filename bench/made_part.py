@@ -4,9 +4,10 @@ import sys
 END = "<!-- to here -->\n"
 
 
-def write(page, script, table, check):
-    """Puts the table of bench/SCRIPT.py in its part of the page; or ends with a message if another stands there and `check` is set."""
-    begin = f"<!-- from: bench/{script}.py -->\n"
+def write(page, script, table, check, part=""):
+    """Puts the table of bench/SCRIPT.py in its part of the page, of several in that of a name; or ends with a message if another
+    stands there and `check` is set."""
+    begin = f"<!-- from: bench/{script}.py{part and ' '}{part} -->\n"
     text = page.read_text()
     before, rest = text.split(begin, 1)
     made = before + begin + table + END + rest.split(END, 1)[1]

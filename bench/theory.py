@@ -1,0 +1,326 @@
+"""The two theorems of Gemini's paper (appendices A and B), as printed, solved without the paper's approximations, and simulated. Writes
+the tables and plots of docs/src/theory.md.
+
+usage: theory.py FARSPAN [--jobs N]    runs all, keeps the numbers in bench/theory.json and writes the page; needs pyarrow, which
+                                       `make python` installs: out/venv/bin/python bench/theory.py target/release/farspan
+       theory.py [--check]             writes the page from the kept numbers (or compares it)
+
+190 runs, ten minutes on two cores. Queues and thresholds are in packets of 1,500 B, as in the paper.
+"""
+import argparse
+import json
+import math
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+import made_part
+import theory_plot
+
+HERE = pathlib.Path(__file__).resolve().parent
+KEPT = HERE / "theory.json"
+PAGE = HERE.parent / "docs/src/theory.md"
+PLOT = HERE.parent / "docs/src/images/theorem-1.svg"
+
+PACKET, PAYLOAD = 1500, 1460
+# C, in packets per second, and H of Table IV, in packets per bit.
+C, H = 1e9 / 8 / PACKET, 1.2e-7
+# Of theorem 1: the round trip, thresholds, numbers of flows; the window below which there is no sawtooth to speak of, in packets.
+RTT, THRESHOLDS, FLOWS, SMALLEST = 10e-3, [20, 40, 80, 100, 118, 160, 240, 320], [2, 4, 8, 16, 32, 64, 128], 2
+# Of theorem 2: flows of each kind, their shorter round trip, ratios of the longer to it.
+EACH, SHORT, RATIOS, CUT_RATIOS = 4, 200e-6, [4, 8, 16, 32, 64], [4, 16, 64]
+
+COMMON = """
+[transport]
+payload = "1460B"
+header = "40B"
+start = "{start}"
+[scheme]
+name = "gemini+ecmp"
+{congestion}
+[scheme.ports]
+marking = "step"
+step = "{step}B"
+[probes]
+{probes}
+[stop]
+time = "{stop}s"
+"""
+STAR = """
+[topology]
+kind = "star"
+hosts = {hosts}
+link_rate = "1Gbps"
+link_delay = "2.5ms"
+buffer = "30MB"
+[[workload]]
+kind = "incast"
+receiver = {flows}
+senders = {senders}
+flow_size = "10GB"
+"""
+TWO_SITES = """
+[topology]
+kind = "dumbbell"
+hosts = {hosts}
+two_sites = true
+link_rate = "1Gbps"
+link_delay = "{delay}ns"
+bottleneck_rate = "10Gbps"
+buffer = "30MB"
+wan = {{ rtt = "{rtt}us", buffer = "100MB" }}
+[[workload]]
+kind = "pairs"
+pairs = {pairs}
+flow_size = "10GB"
+"""
+
+
+def factor(k, rtt):
+    """F of (10)."""
+    return 4 * k / (C * rtt + k)
+
+
+def step(rtt):
+    """h, in packets for each round trip, without its bounds."""
+    return H * C * PACKET * 8 * rtt
+
+
+def threshold(f, rtt):
+    """The K that gives F, for a control whose ports mark at another."""
+    return f * C * rtt / (4 - f)
+
+
+def printed(flows, k, f):
+    """The least queue by (9)."""
+    h = step(RTT)
+    return k + flows * h - math.sqrt(flows * h * f * (C * RTT + k))
+
+
+def exact(flows, k, f):
+    """The least queue by (1) to (6), with alpha from (3) and none of the approximations."""
+    h, critical = step(RTT), (C * RTT + k) / flows
+    marked = (2 * critical + h) * h / (critical + h) ** 2
+    low, high = 0.0, 4 / 3
+    # The cut x = alpha F from x^2 (2 - x) = F marked, whose left side grows up to 4/3.
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle**2 * (2 - middle) < f * marked else (low, middle)
+    return flows * (critical + h) * (1 - low) - C * RTT
+
+
+def least(rule, k, f):
+    """The smallest of a rule over numbers of flows, and the number."""
+    most = int((C * RTT + k) / SMALLEST)
+    return min((rule(flows, k, f), flows) for flows in range(1, most + 1))
+
+
+def run(binary, folder, name, scenario):
+    """The rows of series.parquet, and those of flows.parquet."""
+    import pyarrow.parquet  # noqa: PLC0415 the check needs none
+
+    file = pathlib.Path(folder) / f"{name}.toml"
+    file.write_text(scenario)
+    done = subprocess.run([binary, "run", file, "--quiet", "--out", file.with_suffix("")], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{file.name}: {done.stderr}")
+    read = lambda table: pyarrow.parquet.read_table(file.with_suffix("") / table)
+    return read("series.parquet"), read("flows.parquet").to_pylist()
+
+
+def late(series, probe, after):
+    """Values of a probe by id, from so many seconds on."""
+    found = {}
+    columns = [series[name].to_pylist() for name in ("t_ns", "probe", "id", "value")]
+    for at, kind, who, value in zip(*columns, strict=True):
+        if kind == probe and at > after * 1e9:
+            found.setdefault(who, []).append(value)
+    return found
+
+
+def gemini(k, h):
+    """A control without the delay signal; `h`: of its own, a step in packets, or its bounds."""
+    h = f'"{max(1, round(h * PAYLOAD))}B"' if isinstance(h, float) else "{{ min = {}, max = {} }}".format(*h)
+    return f'{{ name = "gemini", k = "{round(k * PACKET)}B", delay_threshold = "10s", h = {h} }}'
+
+
+def sawtooth(binary, folder, k, flows, doubled):
+    """Least queue and utilisation of the last 10 s of 20, of flows that start together at their shares."""
+    control = gemini(threshold(factor(k, RTT) * (1 + doubled), RTT) if doubled else k, (0.1, 5.0))
+    start = f"{int(C * RTT / flows * PAYLOAD)}B"
+    probes = 'queue_interval = "500us"\nseries = ["queue", "utilization"]'
+    shared = COMMON.format(start=start, congestion=f"intra.congestion = {control}", step=k * PACKET, probes=probes, stop=20)
+    scenario = STAR.format(hosts=flows + 1, flows=flows, senders=list(range(flows))) + shared
+    series, _ = run(binary, folder, f"one-{k}-{flows}-{doubled}", scenario)
+    (queue,), (busy,) = (late(series, probe, 10).values() for probe in ("queue", "utilization"))
+    return {"least": min(queue) / PACKET, "busy": round(statistics.mean(busy), 4)}
+
+
+def numbers(k, f):
+    """The numbers of flows that are simulated: some, and the worst by the exact rule if it is no more than twice the largest."""
+    worst = least(exact, k, f)[1]
+    return sorted({*FLOWS, *([worst] if worst <= 2 * FLOWS[-1] else [])})
+
+
+def shares(binary, folder, name, k, ratio, short=SHORT, h=None, part=1, seconds=100):
+    """Flows of two round trips through one port, in the last half of a run. `h`: packets for a base round trip, or bounds; `part`: of F."""
+    h = h or (lambda rtt: step(rtt))
+    control = lambda rtt: gemini(threshold(factor(k, rtt) * part, rtt) if part != 1 else k, h(rtt) if callable(h) else h)
+    hosts, receiver = 2 * EACH + 1, 4 * EACH + 1
+    long = short * ratio
+    pairs = [[i, receiver] for i in range(EACH)] + [[hosts + i, receiver] for i in range(EACH)]
+    network = TWO_SITES.format(hosts=hosts, delay=round(short / 4 * 1e9), rtt=round(long * 1e6), pairs=pairs)
+    congestion = f"intra.congestion = {control(short)}\ninter.congestion = {control(long)}"
+    shared = lambda probes: COMMON.format(start="iw10", congestion=congestion, step=k * PACKET, probes=probes, stop=seconds)
+    series, flows = run(binary, folder, f"two-{name}", network + shared('rate_interval = "500ms"'))
+    mean = lambda probe: [statistics.mean(late(series, probe, seconds / 2)[str(flow)]) for flow in range(2 * EACH)]
+    rates, rtts = mean("rate"), mean("rtt")
+    # Cuts: falls of the window between samples less than a base round trip apart.
+    probes = f'rate_interval = "{round(short / 2 * 1e6)}us"\nseries = ["cwnd"]\nflows = "flow=0,{EACH}"'
+    windows = late(run(binary, folder, f"cuts-{name}", network + shared(probes))[0], "cwnd", seconds / 2)
+    cuts = {flow: [b / a for a, b in zip(window, window[1:], strict=False) if b < a] for flow, window in windows.items()}
+    side = lambda values: (statistics.mean(values[EACH:]), statistics.mean(values[:EACH]))
+    marked = [flow["marked_packets"] / (flow["sent_bytes"] / PAYLOAD) for flow in flows]
+    sizes = [1 - statistics.mean(cuts[flow]) for flow in (str(EACH), "0")]
+    return {
+        "jain": sum(rates) ** 2 / len(rates) / sum(rate**2 for rate in rates), "rates": side(rates)[0] / side(rates)[1],
+        "rtts": [rtt / 1e6 for rtt in side(rtts)], "marked": side(marked), "cuts": [len(cuts[flow]) / (seconds / 2) for flow in (str(EACH), "0")],
+        "cut": sizes, "largest_cut": 1 - min(min(found) for found in cuts.values()),
+    }
+
+
+def second(k, ratio):
+    """What is changed of the second theorem's flows, by name."""
+    whole = lambda rtt: step(rtt) * (1 + 0 * rtt)
+    long, queueing = SHORT * ratio, k / C
+    with_queueing = lambda rtt: step(long) * (rtt + queueing) / (long + queueing)
+    return {
+        "printed": {"h": (0.1, 5.0)},
+        "free": {"h": whole},
+        "half": {"h": whole, "part": 0.5},
+        "quarter": {"h": lambda rtt: step(rtt) / 4},
+        "queueing": {"h": with_queueing},
+    }
+
+
+def run_all(binary, jobs):
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        first, last = {}, {}
+        for k in THRESHOLDS:
+            for flows in numbers(k, factor(k, RTT)):
+                for doubled in (0, 1):
+                    first[f"{k}/{flows}/{doubled}"] = pool.submit(sawtooth, binary, folder, k, flows, doubled)
+        for k in (50, 300):
+            for ratio in RATIOS:
+                for name, change in second(k, ratio).items():
+                    if name in ("printed", "free") or ratio in CUT_RATIOS:
+                        last[f"{name}/{k}/{ratio}"] = pool.submit(shares, binary, folder, f"{name}-{k}-{ratio}", k, ratio, **change)
+        for ratio in (4, 16):
+            last[f"far/20/{ratio}"] = pool.submit(shares, binary, folder, f"far-{ratio}", 20, ratio, short=10e-3, seconds=200)
+        done = lambda runs: {case: future.result() for case, future in runs.items()}
+        return {"theorem 1": done(first), "theorem 2": done(last)}
+
+
+def row(*cells):
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def head(*cells):
+    return [row(*cells), "|---" * len(cells) + "|"]
+
+
+def plain(value, digits):
+    """Without a sign before nothing."""
+    text = f"{value:.{digits}f}"
+    return text.lstrip("-") if float(text) == 0 else text
+
+
+def simulated(kept, k, doubled):
+    """Least queue, and lowest utilisation with its number of flows."""
+    runs = {int(case.split("/")[1]): found for case, found in kept.items() if case.startswith(f"{k}/") and case.endswith(f"/{doubled}")}
+    return min(found["least"] for found in runs.values()), min((found["busy"], flows) for flows, found in runs.items())
+
+
+def first_table(kept):
+    rows = head("K", "F", "least by (9)", "least by (3) to (6)", "least, simulated", "link busy", "2F: by (9)", "2F: by (3) to (6)", "2F: link busy")
+    for k in THRESHOLDS:
+        cells = [k, f"{factor(k, RTT):.3f}"]
+        for doubled in (0, 1):
+            f = factor(k, RTT) * (1 + doubled)
+            for rule in (printed, exact):
+                value, flows = least(rule, k, f)
+                cells.append(f"{plain(value, 1)} ({flows})")
+            queue, (busy, flows) = simulated(kept, k, doubled)
+            cells += [] if doubled else [plain(queue, 0)]
+            cells.append(f"{100 * busy:.1f}% ({flows})")
+        rows.append(row(*cells))
+    return "\n".join(rows) + "\n"
+
+
+def second_table(kept):
+    rows = head("K", "RTTs", "the theorem", "bounds of h: Jain", "rates", "no bounds: Jain", "rates")
+    for k in (50, 300):
+        for ratio in RATIOS:
+            found = [kept[f"{name}/{k}/{ratio}"] for name in ("printed", "free")]
+            rows.append(row(k, f"1:{ratio}", 1, *(cell for run in found for cell in (f"{run['jain']:.3f}", f"{run['rates']:.2f}"))))
+    return "\n".join(rows) + "\n"
+
+
+def product(run, k, ratio, short, h):
+    """short / long of rates where growth balances cuts: (h / RTT') of each over cuts x their size, and again over RTT'; and its factors."""
+    steps = h(short) / h(short * ratio)
+    rtts, cuts, size = (run[name][1] / run[name][0] for name in ("rtts", "cuts", "cut"))
+    return steps, rtts, cuts, size, steps * rtts**2 * cuts * size
+
+
+def third_table(kept):
+    names = {"free": "as printed, no bounds", "half": "F halved", "quarter": "h a quarter", "queueing": "h over RTT + K / C"}
+    rows = head("what", "K", "RTTs", "rates", "h", "RTT'", "cuts a second", "size of a cut", "their product", "marked share", "largest cut")
+    lines = [(text, name, k, ratio, SHORT) for name, text in names.items() for k in (50, 300) for ratio in CUT_RATIOS]
+    lines += [("as printed, short RTT 10 ms", "far", 20, ratio, 10e-3) for ratio in (4, 16)]
+    for text, name, k, ratio, short in lines:
+        run = kept[f"{name}/{k}/{ratio}"]
+        h = second(k, ratio)[name]["h"] if name != "far" else step
+        *factors, whole = product(run, k, ratio, short, h)
+        factors = [f"{factors[0]:.3f}", f"1:{factors[1]:.2f}", f"1:{factors[2]:.2f}", f"1:{factors[3]:.2f}"]
+        marked = run["marked"][0] / run["marked"][1]
+        rows.append(row(text, k, f"1:{ratio}", f"{run['rates']:.2f}", *factors, f"{whole:.2f}", f"{marked:.2f}", f"{run['largest_cut']:.2f}"))
+    return "\n".join(rows) + "\n"
+
+
+def plot(kept):
+    """Least queues over K, over numbers of flows, and utilisation over K."""
+    over = lambda rule, part: [(k, least(rule, k, part * factor(k, RTT))[0]) for k in THRESHOLDS]
+    k, f = 118, factor(118, RTT)
+    many = [2**(i / 4) for i in range(4, 33)]
+    sim = sorted((int(case.split("/")[1]), found["least"]) for case, found in kept.items() if case.startswith("118/") and case.endswith("/0"))
+    busy = lambda doubled: [(k, 100 * simulated(kept, k, doubled)[1][0]) for k in THRESHOLDS]
+    return theory_plot.panels([
+        ("least queue over N, packets, over K", {"by (9)": over(printed, 1), "by (3) to (6)": over(exact, 1), "by (9), 2F": over(printed, 2)}, (-330, 40), False),
+        ("least queue at K = 118, packets, over N", {"by (9)": [(n, printed(n, k, f)) for n in many], "by (3) to (6)": [(n, exact(n, k, f)) for n in many], "simulated": sim}, (-40, 120), True),
+        ("link busy at the worst N, %, over K", {"simulated": busy(0), "simulated, 2F": busy(1)}, (90, 100), False),
+    ])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary", nargs="?")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
+    arguments = parser.parse_args()
+    if arguments.binary:
+        KEPT.write_text(json.dumps(run_all(arguments.binary, arguments.jobs), indent=1) + "\n")
+    kept = json.loads(KEPT.read_text())
+    tables = (first_table(kept["theorem 1"]), second_table(kept["theorem 2"]), third_table(kept["theorem 2"]))
+    for part, table in zip(("theorem 1", "theorem 2", "why"), tables, strict=True):
+        made_part.write(PAGE, "theory", table, arguments.check, part)
+    drawn = plot(kept["theorem 1"])
+    if arguments.check and PLOT.read_text() != drawn:
+        sys.exit(f"{PLOT.name} is not what bench/theory.json gives: run bench/theory.py")
+    PLOT.write_text(drawn)
+
+
+main()
