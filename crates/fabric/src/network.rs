@@ -145,6 +145,12 @@ impl Network {
         self.first_port[node.index()]..self.first_port[node.index() + 1]
     }
 
+    /// Whether a node has a link to another site.
+    #[must_use]
+    pub fn is_border(&self, node: NodeId) -> bool {
+        self.ports_of(node).any(|port| self.links[port as usize].tier == Tier::Wan)
+    }
+
     /// The port with this name, if there is one.
     #[must_use]
     pub fn port_named(&self, name: &str) -> Option<PortId> {

@@ -72,7 +72,8 @@ impl World {
                 NetworkNode::Host(Box::new(host))
             } else {
                 let changes = faults.as_ref().map(NodeFaults::changes).unwrap_or_default();
-                let changes = |id| spec.pool.is_some() || changes.iter().any(|&(_, port)| port == id);
+                let pool = spec.pool.as_ref().filter(|pool| pool.switches.includes(&spec.network, node));
+                let changes = |id| pool.is_some() || changes.iter().any(|&(_, port)| port == id);
                 let port = |id| {
                     (models.port(spec, PortId(id), changes(PortId(id))), executor.map.channels[id as usize])
                 };
@@ -84,7 +85,7 @@ impl World {
                     jitter: plan.port_jitter,
                     seed: plan.seed,
                     faults,
-                    shared: spec.pool.as_ref().map(|config| pool::shared(spec, config, node, &reverse)),
+                    shared: pool.map(|config| pool::shared(spec, config, node, &reverse)),
                     is_ordered: executor.is_ordered || port_tracer.is_some(),
                 };
                 let fabric = farspan_fabric::Switch::new(config, ports.map(port).collect());

@@ -154,7 +154,7 @@ impl Ordered {
         let admission = if control && model.control_goes_first() {
             egress.port.enqueue_control(now, id, packets)
         } else {
-            let (has_room, frame) = shared.admit(ingress, id, packets);
+            let (has_room, frame) = shared.admit(ingress, place, id, packets);
             if !has_room {
                 return self.arrive_slowly(now, ingress, id, place, core, packets, sink);
             }
@@ -210,7 +210,8 @@ impl Ordered {
         }
         let goes_first = before.control() && core.ports[place].port.model().control_goes_first();
         let shared = self.shared.as_mut().filter(|_| !goes_first);
-        let (has_room, paused) = shared.map_or((true, None), |shared| shared.admit(ingress, id, packets));
+        let (has_room, paused) =
+            shared.map_or((true, None), |shared| shared.admit(ingress, place, id, packets));
         let (gate, egress) = (self.gate(place), &mut core.ports[place]);
         let due = egress.port.next_at();
         let admission = if has_room {

@@ -1,6 +1,6 @@
 use super::buckets::tests::Coming;
 use super::shared::pause::{LosslessLinks, PauseConfig};
-use super::shared::pool::{Ingress, PoolConfig};
+use super::shared::pool::{Accounts, Ingress, PoolConfig, Pooled};
 use super::*;
 use crate::network::Network;
 use crate::port_config::{Overflow, PortConfig, Trim, Victim};
@@ -147,7 +147,14 @@ fn an_adaptive_switch_sends_data_to_the_port_with_the_least_of_it_and_of_several
 
 /// Everything is shared, and an account may take all of it.
 fn pool(size: u64) -> PoolConfig {
-    PoolConfig { size: Bytes::new(size), alpha: 64.0, reserve: Bytes::ZERO, pause: None }
+    PoolConfig {
+        size: Bytes::new(size),
+        alpha: 64.0,
+        reserve: Bytes::ZERO,
+        accounts: Accounts::Ingress,
+        switches: Pooled::All,
+        pause: None,
+    }
 }
 
 /// Over four links, each with headroom for three packets, `shared` bytes are shared.
@@ -173,6 +180,23 @@ fn a_full_pool_drops_at_another_port_and_has_room_again_when_packets_have_left()
     let done = |count| Time::ZERO + PACKET * count + DELAY;
     assert_eq!(arrivals, [(done(1), 5), (done(2), 5), (done(2), 6), (done(3), 5)], "by time, then port");
     assert_eq!(world.switch.pooled(), Bytes::ZERO);
+}
+
+#[test]
+fn by_port_a_pool_drops_for_the_port_that_is_full_whoever_sends() {
+    // Of 6,000 B a port that is full alone has half.
+    let shares = PoolConfig { alpha: 1.0, accounts: Accounts::Egress, ..pool(6000) };
+    let mut world = World::new(&drop_tail(), shares);
+    (0..5).for_each(|from| world.arrive(0, [0, 2, 3][from % 3], 1));
+    assert_eq!(world.seen.drops, [5, 5], "two packets too many wait for host 1");
+    (0..3).for_each(|_| world.arrive(0, 0, 2));
+    assert_eq!(
+        world.seen.drops,
+        [5, 5, 6],
+        "of the 3,000 B that are free, the port to host 2 has two packets"
+    );
+    assert_eq!(world.advance(1000), Time::MAX);
+    assert_eq!(world.switch.pooled(), Bytes::ZERO, "each packet gives back to the account that it took from");
 }
 
 #[test]

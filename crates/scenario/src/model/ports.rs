@@ -2,8 +2,8 @@
 
 use super::tables::tables;
 use crate::value::{
-    Headroom, MarkAt, Marking, Overflow, PfcLinks, PhantomSize, PoolSize, PortTier, RoutingRule, StepAt,
-    Telemetry, TelemetryCounts, TrimService, TrimVictim,
+    Headroom, MarkAt, Marking, Overflow, PfcLinks, PhantomSize, PoolAccounts, PoolSize, PortTier,
+    RoutingRule, StepAt, SwitchSet, Telemetry, TelemetryCounts, TrimService, TrimVictim,
 };
 use farspan_fabric::switch::shared::pause::LosslessLinks;
 use farspan_units::{Bytes, TelemetryKind};
@@ -31,6 +31,8 @@ pub struct PortsText {
     pub step: Option<StepAt>,
     /// The tiers whose ports mark: host_down, fabric, border, wan. Default: of the scheme.
     pub tiers: Option<Vec<PortTier>>,
+    /// Which switches mark packets and have a pool: "all", or "site", those without a link to another site. Default: all.
+    pub switches: Option<SwitchSet>,
     /// Fate of a data packet that the buffer has no room for: "drop" it, or "trim": cut a payload off and
     /// send the header on in the priority queue, for the receiver to answer with a NACK. Default: drop.
     pub overflow: Option<Overflow>,
@@ -108,6 +110,9 @@ pub struct PoolText {
     pub alpha: Option<f64>,
     /// Bytes that each link's packets have for themselves. Default: of the profile.
     pub reserve: Option<Bytes>,
+    /// Whose packets alpha and reserve are for: those that came over one link, "ingress", or those that wait at one port, "egress".
+    /// Pauses need the former. Default: ingress.
+    pub accounts: Option<PoolAccounts>,
 }
 
 /// Priority flow control (PFC).
@@ -140,6 +145,8 @@ pub struct Ports {
     pub step: Option<StepAt>,
     /// The tiers whose ports mark.
     pub tiers: Vec<PortTier>,
+    /// Which switches mark packets and have a pool.
+    pub switches: SwitchSet,
     /// Fate of a data packet that the buffer has no room for.
     pub overflow: FullBuffer,
     /// Which of its equal-cost ports a switch sends a data packet to.
@@ -195,6 +202,8 @@ pub struct Pool {
     pub alpha: f64,
     /// Bytes that each link's packets have for themselves.
     pub reserve: Bytes,
+    /// Whose packets alpha and reserve are for.
+    pub accounts: PoolAccounts,
     /// Priority flow control, if links are lossless: pauses follow from the pool.
     pub pfc: Option<Pfc>,
 }
@@ -229,6 +238,7 @@ impl From<&Ports> for PortsText {
             phantom: ports.phantom.as_ref().map(PhantomText::from),
             step: ports.step,
             tiers: Some(ports.tiers.clone()),
+            switches: Some(ports.switches),
             routing: Some(ports.routing),
             telemetry: Some(ports.telemetry),
             telemetry_counts: (ports.telemetry.0 == TelemetryKind::Int).then_some(ports.telemetry_counts),
@@ -267,7 +277,7 @@ impl PoolText {
 impl From<Pool> for PoolText {
     fn from(pool: Pool) -> Self {
         let size = Some(PoolSize::Value(pool.size));
-        Self { size, alpha: Some(pool.alpha), reserve: Some(pool.reserve) }
+        Self { size, alpha: Some(pool.alpha), reserve: Some(pool.reserve), accounts: Some(pool.accounts) }
     }
 }
 

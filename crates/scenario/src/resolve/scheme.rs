@@ -14,8 +14,8 @@ use crate::table::overlay;
 use crate::text::reader::{component, read, read_value};
 use crate::text::schema::Keys;
 use crate::value::{
-    Headroom, Marking, Overflow, Part, PfcLinks, PoolSize, PortTier, Profile, Recovery, RoutingRule,
-    TelemetryCounts, TrimService, TrimVictim,
+    Headroom, Marking, Overflow, Part, PfcLinks, PoolAccounts, PoolSize, PortTier, Profile, Recovery,
+    RoutingRule, SwitchSet, TelemetryCounts, TrimService, TrimVictim,
 };
 use farspan_fabric::switch::shared::pause::LosslessLinks;
 use farspan_transport::ack::AckConfig;
@@ -308,6 +308,13 @@ fn fill_ports(
     };
     let pool = fill_pool(written.pool.as_ref(), base.pool.as_ref())?;
     let pfc = fill_pfc(written.pfc.as_ref(), base.pfc.as_ref(), pool.is_some())?;
+    if pfc.is_some() && pool.is_some_and(|pool| pool.accounts == PoolAccounts::Egress) {
+        return Err(ValueError::rule(
+            "scheme.ports.pool.accounts",
+            "a neighbour is paused by what its own packets take, and these accounts count those of all that wait at a port",
+            "write accounts = \"ingress\", or pfc.links = \"none\"",
+        ));
+    }
     Ok(Ports {
         at: need_port("at", "\"enqueue\" or \"dequeue\"", written.at.or(base.at))?,
         red,
@@ -315,6 +322,7 @@ fn fill_ports(
         phantom,
         step: step.transpose()?,
         tiers: written.tiers.clone().unwrap_or(tiers),
+        switches: written.switches.or(base.switches).unwrap_or(SwitchSet::All),
         overflow,
         routing: written.routing.or(base.routing).unwrap_or(RoutingRule::Ecmp),
         telemetry: written.telemetry.or(base.telemetry).unwrap_or_default(),
@@ -362,7 +370,8 @@ fn fill_pool(written: Option<&PoolText>, base: Option<&PoolText>) -> Result<Opti
     let Some(size) = size else { return Ok(None) };
     let alpha = need_port("pool.alpha", "a factor, such as 0.25", alpha)?;
     let reserve = need_port("pool.reserve", "a size, such as \"4KiB\"", reserve)?;
-    Ok(Some(Pool { size, alpha, reserve, pfc: None }))
+    let accounts = value(tables, |pool| pool.accounts).unwrap_or(PoolAccounts::Ingress);
+    Ok(Some(Pool { size, alpha, reserve, accounts, pfc: None }))
 }
 
 /// Where no link is lossless, nothing else matters.

@@ -17,9 +17,9 @@ pub use shape::{Buffers, ClassSizes, FlowChoice, Names, Oversubscription, Part, 
 pub use trim_service::TrimService;
 pub use words::{
     CollectiveAlgorithm, FaultKind, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, MixUnit, NamedMix,
-    NodeType, OnwardRule, Overflow, PfcLinks, PortTier, Profile, ProxyDelayName, ProxyHostRule,
-    ProxyLossName, ProxyRule, RoutingRule, Telemetry, TelemetryCounts, TopologyKind, TrimVictim, Wiring,
-    WorkloadKind,
+    NodeType, OnwardRule, Overflow, PfcLinks, PoolAccounts, PortTier, Profile, ProxyDelayName, ProxyHostRule,
+    ProxyLossName, ProxyRule, RoutingRule, SwitchSet, Telemetry, TelemetryCounts, TopologyKind, TrimVictim,
+    Wiring, WorkloadKind,
 };
 
 use crate::names;

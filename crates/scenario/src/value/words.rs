@@ -345,6 +345,26 @@ words! {
 }
 
 words! {
+    /// Which switches do as a scheme asks.
+    SwitchSet is "set of switches" {
+        /// All.
+        All = "all",
+        /// Those without a link to another site.
+        Site = "site",
+    } planned []
+}
+
+words! {
+    /// Whose packets an account of a switch's buffer counts.
+    PoolAccounts is "kind of account" {
+        /// Those that came over one link.
+        Ingress = "ingress",
+        /// Those that wait at one port.
+        Egress = "egress",
+    } planned []
+}
+
+words! {
     /// Whose payload a port cuts off.
     TrimVictim is "victim of trimming" {
         /// That of the packet that arrives.

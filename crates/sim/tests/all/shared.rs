@@ -3,7 +3,7 @@
 use crate::common::*;
 use farspan_fabric::Network;
 use farspan_fabric::switch::shared::pause::{LosslessLinks, PauseConfig};
-use farspan_fabric::switch::shared::pool::PoolConfig;
+use farspan_fabric::switch::shared::pool::{Accounts, PoolConfig, Pooled};
 use farspan_fabric::topology::{Graph, GraphLink, GraphNode};
 use farspan_sim::{InitialWindow, Outcome, Spec, Trace};
 use farspan_units::{Bytes, Duration, NodeId, PortId, Rate, Time};
@@ -27,7 +27,14 @@ fn burst(network: Network, flows: &[(u32, u32, u64)], pool: Option<PoolConfig>) 
 
 /// A pool of which, beside headroom, this much is shared at the switch with most links.
 fn shares(network: &Network, shared: Bytes, pause: Option<PauseConfig>) -> Option<PoolConfig> {
-    let pool = PoolConfig { size: shared, alpha: 1.0, reserve: Bytes::ZERO, pause };
+    let pool = PoolConfig {
+        size: shared,
+        alpha: 1.0,
+        reserve: Bytes::ZERO,
+        accounts: Accounts::Ingress,
+        switches: Pooled::All,
+        pause,
+    };
     Some(sharing(&burst(network.clone(), &[], None), pool, shared))
 }
 

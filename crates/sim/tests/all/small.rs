@@ -3,7 +3,7 @@
 use crate::common;
 use crate::common::{HEADER, MSS, control, flow, ports, scheme, spec};
 use farspan_fabric::switch::shared::pause::{LosslessLinks, PauseConfig};
-use farspan_fabric::switch::shared::pool::PoolConfig;
+use farspan_fabric::switch::shared::pool::{Accounts, PoolConfig, Pooled};
 use farspan_fabric::topology::Dumbbell;
 use farspan_fabric::{Marker, Network, Overflow, Trim, Victim};
 use farspan_sim::{EngineKind, Spec};
@@ -62,7 +62,14 @@ fn paused_packets_come_out_the_same_under_every_engine() {
     // Three links each, with headroom of ten packets, and two to share.
     let (links, mtu) = (LosslessLinks::All, MSS + HEADER);
     let pause = PauseConfig { links, resume_offset: Bytes::ZERO, headroom: Some(mtu * 10) };
-    spec.pool = Some(PoolConfig { size: mtu * 32, alpha: 1.0, reserve: Bytes::ZERO, pause: Some(pause) });
+    spec.pool = Some(PoolConfig {
+        size: mtu * 32,
+        alpha: 1.0,
+        reserve: Bytes::ZERO,
+        accounts: Accounts::Ingress,
+        switches: Pooled::All,
+        pause: Some(pause),
+    });
     let paused = common::run(&spec);
     assert!(paused.flows.iter().all(|flow| flow.finish.is_some()));
     assert_ne!(paused.digest, free.digest, "frames hold data up");

@@ -2,13 +2,15 @@
 
 use super::PathFacts;
 use farspan_fabric::switch::shared::pause::PauseConfig;
-use farspan_fabric::switch::shared::pool::PoolConfig;
+use farspan_fabric::switch::shared::pool::{Accounts, PoolConfig, Pooled};
 use farspan_fabric::{
     Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, TelemetryCounts, Tier, Trim, Victim,
 };
 use farspan_scenario::ValueError;
 use farspan_scenario::model::{self, FullBuffer, Ports, Scenario, Shape, Thresholds};
-use farspan_scenario::value::{self, Headroom, MarkAt, PhantomSize, PortTier, StepAt, TrimVictim};
+use farspan_scenario::value::{
+    self, Headroom, MarkAt, PhantomSize, PoolAccounts, PortTier, StepAt, SwitchSet, TrimVictim,
+};
 use farspan_sim::{ByTier, Spec};
 use farspan_units::{Bytes, NodeId, PortId, Rate};
 use std::collections::BTreeMap;
@@ -22,13 +24,14 @@ pub(super) fn by_tier(
 ) -> Result<ByTier, ValueError> {
     let port = |tier: Tier| {
         let (buffer, rate) = usual(scenario, tier);
-        config(scenario, tier, buffer, rate, (intra, inter))
+        config(scenario, tier, buffer, rate, tier != Tier::Wan, (intra, inter))
     };
     let [up, down, fabric, border, wan] = Tier::ALL;
     Ok(ByTier([port(up)?, port(down)?, port(fabric)?, port(border)?, port(wan)?]))
 }
 
-/// The settings of ports whose buffer or rate differ from those of their tier: only a topology file has some.
+/// The settings of ports that differ from those of their tier: in buffer or rate, as only a topology file has some, or because
+/// their switch is at the border, where not all mark and share. Ports between sites are all of such switches.
 pub(super) fn own(
     scenario: &Scenario,
     network: &Network,
@@ -36,21 +39,23 @@ pub(super) fn own(
     inter: Option<PathFacts>,
 ) -> Result<BTreeMap<PortId, Arc<PortConfig>>, ValueError> {
     let mut own = BTreeMap::new();
-    if !matches!(scenario.topology.shape, Shape::FromFile { .. }) {
+    let is_plain = scenario.scheme.ports.switches == SwitchSet::All;
+    if is_plain && !matches!(scenario.topology.shape, Shape::FromFile { .. }) {
         return Ok(own);
     }
-    let mut known: BTreeMap<(Tier, Bytes, Rate), Arc<PortConfig>> = BTreeMap::new();
+    let mut known: BTreeMap<(Tier, Bytes, Rate, bool), Arc<PortConfig>> = BTreeMap::new();
     for (port, link) in (0..).zip(&network.links) {
         let (buffer, rate) = usual(scenario, link.tier);
         let counts = link.tier != Tier::HostUp || scenario.transport.rto_nic;
         let mine = (link.buffer.filter(|_| counts).unwrap_or(buffer), link.rate);
-        if mine == (buffer, rate) {
+        let is_inside = is_plain || link.from.0 < network.hosts || !network.is_border(link.from);
+        if mine == (buffer, rate) && is_inside == (is_plain || link.tier != Tier::Wan) {
             continue;
         }
-        let kind = (link.tier, mine.0, mine.1);
+        let kind = (link.tier, mine.0, mine.1, is_inside);
         let config = match known.get(&kind) {
             Some(config) => Arc::clone(config),
-            None => Arc::new(config(scenario, link.tier, mine.0, mine.1, (intra, inter))?),
+            None => Arc::new(config(scenario, link.tier, mine.0, mine.1, is_inside, (intra, inter))?),
         };
         known.insert(kind, Arc::clone(&config));
         own.insert(PortId(port), config);
@@ -73,11 +78,13 @@ fn usual(scenario: &Scenario, tier: Tier) -> (Bytes, Rate) {
     }
 }
 
+/// `is_inside`: whether the port's switch has no link to another site.
 fn config(
     scenario: &Scenario,
     tier: Tier,
     buffer: Bytes,
     rate: Rate,
+    is_inside: bool,
     (intra, inter): (Option<PathFacts>, Option<PathFacts>),
 ) -> Result<PortConfig, ValueError> {
     let control_priority = scenario.transport.ack_priority;
@@ -88,7 +95,9 @@ fn config(
         value::TelemetryCounts::Arrivals => TelemetryCounts::Arrivals,
     };
     // In a pool only ports that trim have a limit of their own: no other one can hold more than the pool.
-    let pool = scenario.scheme.ports.pool.filter(|_| tier != Tier::HostUp && overflow == Overflow::Drop);
+    let does_as_asked = is_inside || scenario.scheme.ports.switches == SwitchSet::All;
+    let is_pooled = does_as_asked && tier != Tier::HostUp && overflow == Overflow::Drop;
+    let pool = scenario.scheme.ports.pool.filter(|_| is_pooled);
     let limit = pool.map_or(buffer, |pool| pool.size);
     let plain = PortConfig {
         control_priority,
@@ -97,15 +106,23 @@ fn config(
         telemetry_counts,
         ..PortConfig::drop_tail(limit)
     };
-    let marks = name(tier).is_some_and(|name| scenario.scheme.ports.tiers.contains(&name));
+    let marks = does_as_asked && name(tier).is_some_and(|name| scenario.scheme.ports.tiers.contains(&name));
     let ports = &scenario.scheme.ports;
     let red = ports.wan_red.as_ref().filter(|_| tier == Tier::Wan).or(ports.red.as_ref());
     if marks { marked(plain, buffer, ports, red, rate, (intra, inter)) } else { Ok(plain) }
 }
 
+/// The switches that mark packets and have a pool.
+const fn pooled(scenario: &Scenario) -> Pooled {
+    match scenario.scheme.ports.switches {
+        SwitchSet::All => Pooled::All,
+        SwitchSet::Site => Pooled::InsideSites,
+    }
+}
+
 /// The buffer that the ports of each switch share, if they do.
 pub(super) fn pool(scenario: &Scenario) -> Option<PoolConfig> {
-    let model::Pool { size, alpha, reserve, pfc } = scenario.scheme.ports.pool?;
+    let model::Pool { size, alpha, reserve, accounts, pfc } = scenario.scheme.ports.pool?;
     let pause = pfc.map(|pfc| PauseConfig {
         links: pfc.links,
         resume_offset: pfc.resume_offset,
@@ -114,14 +131,19 @@ pub(super) fn pool(scenario: &Scenario) -> Option<PoolConfig> {
             Headroom::Value(bytes) => Some(bytes),
         },
     });
-    Some(PoolConfig { size, alpha, reserve, pause })
+    let accounts = match accounts {
+        PoolAccounts::Ingress => Accounts::Ingress,
+        PoolAccounts::Egress => Accounts::Egress,
+    };
+    Some(PoolConfig { size, alpha, reserve, accounts, switches: pooled(scenario), pause })
 }
 
 /// Checks that every switch's pool is large enough for its links.
 pub(super) fn check_pool(spec: &Spec) -> Result<(), ValueError> {
     let (Some(pool), network) = (&spec.pool, &spec.network) else { return Ok(()) };
     let reverse = network.reverse_links();
-    for switch in (network.hosts..network.nodes.len() as u32).map(NodeId) {
+    let switches = (network.hosts..network.nodes.len() as u32).map(NodeId);
+    for switch in switches.filter(|switch| pool.switches.includes(network, *switch)) {
         if let Err(error) = pool.shared(&farspan_sim::ingress(spec, switch, &reverse)) {
             let problem = format!("at {}, {}", network.nodes[switch.index()].name, error.problem);
             return Err(ValueError::rule("scheme.ports.pool.size", problem, error.cure));

@@ -209,7 +209,8 @@ fn longest_queue(spec: &Spec, port: PortId) -> Bytes {
     let links = &spec.network.links;
     let link = &links[port.index()];
     let sources = links.iter().filter(|other| other.to == link.from && other.from != link.to).count();
-    let shared = spec.pool.map_or(Bytes::MAX, |pool| pool.most_held(sources, spec.mss + spec.header));
+    let pool = spec.pool.filter(|pool| pool.switches.includes(&spec.network, link.from));
+    let shared = pool.map_or(Bytes::MAX, |pool| pool.most_held(sources, spec.mss + spec.header));
     spec.port(port).buffer.min(shared)
 }
 

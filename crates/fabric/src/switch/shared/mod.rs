@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use farspan_units::{Bytes, PortId, Time};
 pub use pause::Frame;
 use pause::PauseRecord;
-use pool::{Ingress, Pool, PoolConfig, PoolError, Verdict};
+use pool::{Accounts, Ingress, Pool, PoolConfig, PoolError, Verdict};
 
 /// The state that the ports of one switch share.
 #[derive(Debug)]
@@ -26,6 +26,7 @@ pub struct Shared {
     /// By link of the network: the one in the other direction.
     reverse: Arc<[PortId]>,
     first_port: u32,
+    accounts: Accounts,
 }
 
 impl Shared {
@@ -41,7 +42,8 @@ impl Shared {
         reverse: Arc<[PortId]>,
     ) -> Result<Self, PoolError> {
         let records = alloc::vec![PauseRecord::default(); ingress.len()];
-        Ok(Self { pool: Pool::new(config, ingress)?, records, reverse, first_port: first_port.0 })
+        let pool = Pool::new(config, ingress)?;
+        Ok(Self { pool, records, reverse, first_port: first_port.0, accounts: config.accounts })
     }
 
     /// The port that leads back to where a link comes from, counted from the switch's first.
@@ -50,16 +52,22 @@ impl Shared {
         (self.reverse[ingress.index()].0 - self.first_port) as usize
     }
 
-    /// Charges a packet that came over link `ingress`. Gives whether there is room for it, and the port and the frame that
+    /// Charges a packet that came over link `ingress` for port `egress`, counted from the switch's first. Gives whether there is room for it, and the port and the frame that
     /// is to leave there.
     #[inline]
     pub(super) fn admit(
         &mut self,
         ingress: PortId,
+        egress: usize,
         id: PacketId,
         packets: &mut Packets<impl Access>,
     ) -> (bool, Option<(usize, Frame)>) {
         let size = packets[id].size();
+        // A port's account is that of the link back from where it leads.
+        let ingress = match self.accounts {
+            Accounts::Ingress => ingress,
+            Accounts::Egress => self.reverse[self.first_port as usize + egress],
+        };
         let account = self.back(ingress);
         let verdict = self.pool.admit(account, size);
         if verdict == Verdict::Refused {

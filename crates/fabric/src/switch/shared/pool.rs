@@ -1,6 +1,7 @@
 //! The buffer of a switch, which all of its ports share.
 //!
-//! It is charged where packets come in: each link that leads to the switch has an account. A packet takes its size from the
+//! It is charged where packets come in, each link that leads to the switch has an account; or where they go out, each port has
+//! one ([`Accounts`]). A packet takes its size from the
 //! time at which it arrives until its last bit has left, of the first of these that has room:
 //!
 //! 1. The *reserve* of its account, and for the rest the shared part, as long as the account then takes no more of the
@@ -17,7 +18,35 @@ use super::pause::{FRAME_SIZE, PauseConfig};
 use crate::network::{Network, Tier};
 use alloc::boxed::Box;
 use alloc::string::String;
-use farspan_units::{Bytes, Duration, PortId, Rate};
+use farspan_units::{Bytes, Duration, NodeId, PortId, Rate};
+
+/// Whose packets an account of a pool counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Accounts {
+    /// Those that came over one link: what a neighbour can be paused by.
+    #[default]
+    Ingress,
+    /// Those that wait at one port, as Choudhury and Hahne's thresholds do.
+    Egress,
+}
+
+/// The switches that have a pool.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Pooled {
+    /// All.
+    #[default]
+    All,
+    /// Those without a link to another site: what stands at a border has a buffer for each port.
+    InsideSites,
+}
+
+impl Pooled {
+    /// Whether a switch of a network is one.
+    #[must_use]
+    pub fn includes(self, network: &Network, switch: NodeId) -> bool {
+        self == Self::All || !network.is_border(switch)
+    }
+}
 
 /// The buffer of each switch.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -28,6 +57,10 @@ pub struct PoolConfig {
     pub alpha: f64,
     /// Bytes that each account has for itself.
     pub reserve: Bytes,
+    /// Whose packets an account counts; those of links where there are pauses.
+    pub accounts: Accounts,
+    /// Which switches have it.
+    pub switches: Pooled,
     /// When neighbours are paused; `None`: never, and every link is lossy.
     pub pause: Option<PauseConfig>,
 }
@@ -123,7 +156,8 @@ impl PoolConfig {
         (self.alpha * f64::from(1 << ALPHA_BITS)) as u64
     }
 
-    /// An upper bound of what packets from so many of a switch's links hold together. Without pauses each account takes at
+    /// An upper bound of what packets for one port hold that come from so many of a switch's links. With an account for each port
+    /// there is one that fills. Without pauses each account takes at
     /// most alpha / (1 + alpha) of what is free when it begins, which leaves (1 + alpha)^-n of the shared part after n that
     /// fill one after another; as many that fill at once take less. The last packet of each, of `mtu` at most, may lie above.
     #[must_use]
@@ -131,6 +165,7 @@ impl PoolConfig {
         if self.pause.is_some() {
             return self.size;
         }
+        let links = if self.accounts == Accounts::Egress { links.min(1) } else { links };
         let reserves = self.reserve * links as u64;
         let shared = self.size.saturating_sub(reserves).as_f64();
         let free = (0..links).fold(shared, |free, _| free / (1.0 + self.alpha));

@@ -87,6 +87,17 @@ fn share(spec: &mut Spec, seed: u64) {
     if draw.one_in(3) {
         spec.pool.iter_mut().for_each(|pool| pool.pause = None);
     }
+    let mut draw_more = Draw(Random::new(seed, Purpose::Test, 22));
+    let (by_port, inside) = (draw_more.one_in(2), draw_more.one_in(3));
+    for pool in &mut spec.pool {
+        // What waits at a port pauses nobody.
+        if by_port && pool.pause.is_none() {
+            pool.accounts = Accounts::Egress;
+        }
+        if inside {
+            pool.switches = Pooled::InsideSites;
+        }
+    }
     if !draw.one_in(3) {
         // Ports of a few packets would keep the pool empty.
         spec.ports.0.iter_mut().for_each(|port| port.buffer = Bytes::MAX);
@@ -100,7 +111,14 @@ fn pool(spec: &mut Spec, draw: &mut Draw, pause: PauseConfig) {
     let alpha = draw.pick(&[0.125, 0.25, 1.0, 8.0]);
     let reserve = if draw.one_in(2) { Bytes::ZERO } else { Bytes::new(draw.below(mtu.get() * 3)) };
     let shared = (mtu * draw.spread(1, 60)).max(mtu.mul_f64(1.0 / alpha)).max(mtu);
-    let pool = PoolConfig { size: shared, alpha, reserve, pause: Some(pause) };
+    let pool = PoolConfig {
+        size: shared,
+        alpha,
+        reserve,
+        accounts: Accounts::Ingress,
+        switches: Pooled::All,
+        pause: Some(pause),
+    };
     spec.pool = Some(sharing(spec, pool, shared));
     // A pause may last for ever where packets wait for each other in a ring.
     spec.stop.time = spec.stop.time.min(Time::ZERO + Duration::from_ms(50));

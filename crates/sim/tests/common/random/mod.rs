@@ -15,7 +15,7 @@ use crate::common::sharing;
 use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
 use farspan_fabric::switch::Routing;
 use farspan_fabric::switch::shared::pause::{LosslessLinks, PauseConfig};
-use farspan_fabric::switch::shared::pool::PoolConfig;
+use farspan_fabric::switch::shared::pool::{Accounts, PoolConfig, Pooled};
 use farspan_fabric::topology::{
     DualFatTree, DualLeafSpine, Dumbbell, FatTree, Graph, GraphGroup, GraphLink, GraphNode, LeafSpine,
     ParkingLot, Star,

@@ -345,13 +345,15 @@ fn wrong_values_name_the_argument_that_set_them() {
         (
             "scheme.ports.pool.headroom=1KiB",
             "scheme.ports.pool.headroom",
-            &["Known here: alpha, reserve, size"],
+            &["Known here: accounts, alpha, reserve, size"],
         ),
         (
             "scheme.ports.pfc.links=site",
             "scheme.ports.pfc.links",
             &["scheme.ports.pool.size", "links = \"none\""],
         ),
+        ("scheme.ports.pool.accounts=port", "scheme.ports.pool.accounts", &["available: ingress, egress"]),
+        ("scheme.ports.switches=tor", "scheme.ports.switches", &["available: all, site"]),
         ("scheme.ports.pfc.links=hosts", "scheme.ports.pfc.links", &["available: none, site, all"]),
         ("scheme.ports.pfc.headroom=much", "scheme.ports.pfc.headroom", &["\"auto\""]),
         ("scheme.ports.pfc.resume_offset=65GiB", "scheme.ports.pfc.resume_offset", &["out of range"]),

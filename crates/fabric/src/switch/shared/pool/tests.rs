@@ -21,7 +21,14 @@ fn pause(headroom: u64) -> PauseConfig {
 }
 
 fn config(size: u64, alpha: f64, reserve: u64, pause: Option<PauseConfig>) -> PoolConfig {
-    PoolConfig { size: Bytes::new(size), alpha, reserve: Bytes::new(reserve), pause }
+    PoolConfig {
+        size: Bytes::new(size),
+        alpha,
+        reserve: Bytes::new(reserve),
+        accounts: Accounts::Ingress,
+        switches: Pooled::All,
+        pause,
+    }
 }
 
 /// How many packets an account takes before one is refused.
