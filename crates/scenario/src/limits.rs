@@ -95,12 +95,19 @@ fn topology(topology: &Topology) -> Result<(), ValueError> {
             borders(of_borders)?;
             wan(links)
         }
-        Shape::LeafSpine(site) => leaf_spine(site),
+        Shape::LeafSpine(site) => {
+            leaf_spine(site)?;
+            count("spines", site.spines, MOST_SWITCHES)
+        }
         Shape::DualLeafSpine { site, between, wan: links } => {
             leaf_spine(site)?;
             match between {
-                Between::Borders(of_borders) => borders(of_borders)?,
+                Between::Borders(of_borders) => {
+                    within("topology.spines", site.spines, 0, MOST_SWITCHES)?;
+                    borders(of_borders)?;
+                }
                 Between::Backbone(Backbone { routers, links_per_spine }) => {
+                    count("spines", site.spines, MOST_SWITCHES)?;
                     // First: how many routers there are follows from it.
                     count("backbone.links_per_spine", *links_per_spine, MOST_LINKS)?;
                     count("backbone.routers", *routers, MOST_SWITCHES)?;
@@ -141,8 +148,7 @@ fn fat_tree(site: &FatTree) -> Result<(), ValueError> {
 fn leaf_spine(site: &LeafSpine) -> Result<(), ValueError> {
     rate("uplink_rate", site.uplink_rate)?;
     count("hosts", site.hosts, MOST_HOSTS)?;
-    count("leaves", site.leaves, MOST_SWITCHES)?;
-    count("spines", site.spines, MOST_SWITCHES)
+    count("leaves", site.leaves, MOST_SWITCHES)
 }
 
 fn borders(borders: &Borders) -> Result<(), ValueError> {

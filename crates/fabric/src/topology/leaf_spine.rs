@@ -28,12 +28,12 @@ pub struct LeafSpine {
 }
 
 /// Two of them, each with one border switch that all of its spines are linked to, and parallel links between
-/// the borders.
+/// the borders. Without spines the leaves are linked to the border switch, by which they then also reach each other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DualLeafSpine {
     /// Each site.
     pub site: LeafSpine,
-    /// Parallel links, at `uplink_rate`, from every spine to its border switch.
+    /// Parallel links, at `uplink_rate`, from every spine (without any, every leaf) to its border switch.
     pub spine_border_links: u32,
     /// Parallel links between the border switches.
     pub wan_links: u32,
@@ -69,8 +69,13 @@ impl LeafSpine {
     /// # Errors
     /// If there are no leaves, spines or hosts, a single host, too many of them, or a rate is zero.
     pub fn check(&self) -> Result<(), TopologyError> {
-        at_least_one("leaves", self.leaves)?;
         at_least_one("spines", self.spines)?;
+        self.check_leaves()
+    }
+
+    /// Checks all but the number of spines.
+    fn check_leaves(&self) -> Result<(), TopologyError> {
+        at_least_one("leaves", self.leaves)?;
         hosts_in_range("hosts_per_leaf", self.hosts_per_leaf, self.leaves)?;
         positive_rate("link_rate", self.link_rate)?;
         positive_rate("uplink_rate", self.uplink_rate)
@@ -124,9 +129,9 @@ impl DualLeafSpine {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// As [`LeafSpine::check`], and if a bundle is empty or the rate between the sites is zero.
+    /// As [`LeafSpine::check`], but that there may be no spines, and if a bundle is empty or the rate between the sites is zero.
     pub fn check(&self) -> Result<(), TopologyError> {
-        self.site.check()?;
+        self.site.check_leaves()?;
         at_least_one("core_border_links", self.spine_border_links)?;
         at_least_one("wan.links", self.wan_links)?;
         positive_rate("wan.link_rate", self.wan_rate)
@@ -140,8 +145,13 @@ impl DualLeafSpine {
         self.check()?;
         let mut b = Builder::default();
         self.site.nodes(&mut b, 2);
+        let (inner, inner_count) = match self.site.spines {
+            0 => (NodeKind::Tor, self.site.leaves),
+            spines => (NodeKind::Core, spines),
+        };
         let joint = Joint {
-            cores: self.site.spines,
+            inner,
+            inner_count,
             core_links: self.spine_border_links,
             core_rate: self.site.uplink_rate,
             core_delay: self.site.link_delay,

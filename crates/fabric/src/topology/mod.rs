@@ -315,7 +315,8 @@ impl DualFatTree {
         let mut b = Builder::default();
         self.site.nodes(&mut b, 2);
         let joint = Joint {
-            cores: self.site.cores(),
+            inner: NodeKind::Core,
+            inner_count: self.site.cores(),
             core_links: self.core_border_links,
             core_rate: self.site.fabric_rate,
             core_delay: self.site.link_delay,
@@ -329,10 +330,12 @@ impl DualFatTree {
     }
 }
 
-/// The joint of two sites: a border switch each, links from all of its cores to it, and links between the
+/// The joint of two sites: a border switch each, links from all of its innermost switches to it, and links between the
 /// two.
 struct Joint {
-    cores: u32,
+    /// The switches of a site that are linked to its border switch.
+    inner: NodeKind,
+    inner_count: u32,
     core_links: u32,
     core_rate: Rate,
     core_delay: Duration,
@@ -348,8 +351,8 @@ impl Joint {
         let border = [b.add(NodeKind::Border, 1, 0), b.add(NodeKind::Border, 1, 1)];
         for (site, &border) in (0..).zip(&border) {
             inside(b, site);
-            for core in 0..self.cores {
-                let core = b.node(NodeKind::Core, site, core);
+            for core in 0..self.inner_count {
+                let core = b.node(self.inner, site, core);
                 for _ in 0..self.core_links {
                     let tiers = [Tier::Border, Tier::Border];
                     b.pair(core, border, self.core_rate, self.core_delay, self.switch_delay, tiers);

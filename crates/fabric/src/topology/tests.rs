@@ -134,6 +134,25 @@ fn borders_of_two_leaf_spines_meet_their_spines() {
 }
 
 #[test]
+fn without_spines_leaves_meet_at_the_border_switch() {
+    let whole = dual_leaf_spine();
+    let plain = DualLeafSpine { site: LeafSpine { spines: 0, ..whole.site.clone() }, ..whole.clone() };
+    let network = plain.build().unwrap();
+    assert_eq!((network.hosts, network.nodes.len()), (64, 64 + 8 + 2));
+    let tier = |tier| network.links.iter().filter(|link| link.tier == tier).count();
+    assert_eq!((tier(Tier::Border), tier(Tier::Fabric)), (2 * 8 * 3, 0));
+    let uplink = network.links[network.port_named("leaf3->border0#2").unwrap().index()];
+    assert_eq!(
+        (uplink.rate, uplink.delay),
+        (whole.site.uplink_rate, whole.site.link_delay + whole.site.switch_delay)
+    );
+    assert_eq!([hops(&network, 0, 31), hops(&network, 0, 32)], [4, 5]);
+    let borders = (0..network.nodes.len() as u32).filter(|&node| network.is_border(NodeId(node)));
+    let named: Vec<_> = borders.map(|node| network.nodes[node as usize].name.clone()).collect();
+    assert_eq!(named, ["border0", "border1"]);
+}
+
+#[test]
 fn a_backbone_of_64_routers_has_the_published_size() {
     let network = backbone().build().unwrap();
     assert_eq!((network.hosts, network.nodes.len()), (128, 128 + 16 + 16 + 64));

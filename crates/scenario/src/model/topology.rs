@@ -26,7 +26,8 @@ pub struct TopologyText {
     pub hosts: Option<u32>,
     /// Leaf switches of a site. Default: 4.
     pub leaves: Option<u32>,
-    /// Spine switches of a site; every leaf has a link to each. Default: as many as oversubscription asks for.
+    /// Spine switches of a site; every leaf has a link to each. 0, of a dual_leaf_spine: leaves are linked to the border switch.
+    /// Default: as many as oversubscription asks for.
     pub spines: Option<u32>,
     /// Links between the switches of a parking lot, each a bottleneck: one switch less than there are. Default: 3.
     pub bottlenecks: Option<u32>,
@@ -35,7 +36,7 @@ pub struct TopologyText {
     pub link_rate: Option<Rate>,
     /// Rate of a fat tree's links between switches of one site. Default: link_rate.
     pub fabric_rate: Option<Rate>,
-    /// Rate of the links of a spine, to the leaves and the border switch. Default: link_rate.
+    /// Rate of the links of a spine, to the leaves and the border switch; without spines, of those from leaves to the latter. Default: link_rate.
     pub uplink_rate: Option<Rate>,
     /// Propagation of every link inside a site and from core to border, one way. Default: 1us.
     pub link_delay: Option<Duration>,
@@ -54,7 +55,7 @@ pub struct TopologyText {
     pub oversubscription: Option<Oversubscription>,
     /// Backbone routers between the sites of a dual_leaf_spine, in place of border switches.
     pub backbone: Option<BackboneText>,
-    /// Parallel links from each core (or spine) to its border switch. Default: 8.
+    /// Parallel links from each core (or spine, or without spines leaf) to its border switch. Default: 8.
     pub core_border_links: Option<u32>,
     /// Data bytes that each port between core and border switch holds, both ways. Default: buffer.
     pub core_border_buffer: Option<Bytes>,

@@ -215,6 +215,20 @@ fn uplinks(
         let problem = format!("[{tor}, {agg}], but a leaf-spine is oversubscribed at its leaves only");
         return Err(ValueError::rule(key, problem, "give one number, such as 2"));
     }
+    // Leaves that are linked to the border switch alone.
+    if written.spines == Some(0) && written.kind == Some(TopologyKind::DualLeafSpine) {
+        return match asked {
+            None => Ok((0, None)),
+            Some(_) => {
+                let cure = "leave it out, and give topology.core_border_links and topology.uplink_rate";
+                Err(ValueError::rule(
+                    key,
+                    "without spines, leaves have links to the border switch alone",
+                    cure,
+                ))
+            }
+        };
+    }
     let Some(spines) = written.spines else {
         let tor = asked.map_or(1, |ratio| ratio.tor);
         let all = up(1) * u128::from(tor);
