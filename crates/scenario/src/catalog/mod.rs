@@ -103,7 +103,7 @@ fn topologies() -> Vec<Item> {
 fn workloads() -> Vec<Item> {
     let kinds = [
         item("incast", "kind: several senders, one receiver", ""),
-        item("pairs", "kind: one flow from each of some hosts to another", ""),
+        item("pairs", "kind: flows from some hosts to others", ""),
         item("permutation", "kind: every host sends to one other", ""),
         item("poisson", "kind: Poisson arrivals, sizes from a distribution", ""),
         item("flows", "kind: a list, CSV or Parquet", ""),

@@ -65,7 +65,7 @@ pub struct WorkloadText {
     /// Poisson: what the mix counts: "flows" or "bytes". Default: flows.
     pub mix_unit: Option<MixUnit>,
     /// Poisson: how many flows arrive; with measure.warmup, how many are measured, and arrivals go on until the last of
-    /// them has ended.
+    /// them has ended. Pairs: how many flows there are, which the pairs get in turn. Default of pairs: one for each.
     pub flows: Option<u64>,
     /// Poisson: how long flows arrive, instead of flows; with measure.warmup, for how long they are measured. Incast with a
     /// load: how long incasts come.
@@ -135,7 +135,7 @@ pub enum Traffic {
         /// Whether each site has a permutation of its own.
         inside_sites: bool,
     },
-    /// One flow from each of some hosts to another.
+    /// Flows from some hosts to others.
     Pairs {
         /// Senders and receivers.
         pairs: Vec<[u32; 2]>,
@@ -143,6 +143,8 @@ pub enum Traffic {
         flow_size: Bytes,
         /// From the start of one flow to that of the next.
         gap: Duration,
+        /// How many flows the pairs get in turn; `None`: one each.
+        flows: Option<u64>,
     },
     /// Poisson arrivals with sizes from a distribution.
     Poisson(Poisson),
@@ -394,7 +396,8 @@ impl From<&Workload> for WorkloadText {
             Traffic::Permutation { flow_size, inside_sites } => {
                 (text.flow_size, text.class) = (Some(*flow_size), inside_sites.then_some(Class::Intra));
             }
-            Traffic::Pairs { pairs, flow_size, gap } => {
+            Traffic::Pairs { pairs, flow_size, gap, flows } => {
+                text.flows = *flows;
                 text.pairs = Some(pairs.iter().map(|pair| pair.to_vec()).collect());
                 (text.flow_size, text.gap) = (Some(*flow_size), Some(*gap));
             }

@@ -88,8 +88,10 @@ impl Context<'_> {
                 ValueError::rule(format!("{path}.pairs[{n}]"), "not two hosts", cure)
             })
         };
-        let pairs = pairs.into_iter().enumerate().map(pair).collect::<Result<_, _>>()?;
-        Ok(Traffic::Pairs { pairs, flow_size, gap: written.gap.unwrap_or(Duration::ZERO) })
+        let pairs: Vec<_> = pairs.into_iter().enumerate().map(pair).collect::<Result<_, _>>()?;
+        // What every pair gets anyway is left out: it follows the pairs still when these are changed.
+        let flows = written.flows.filter(|flows| *flows != pairs.len() as u64);
+        Ok(Traffic::Pairs { pairs, flow_size, gap: written.gap.unwrap_or(Duration::ZERO), flows })
     }
 
     fn poisson(&self, path: &str, part: WorkloadText, several_sites: bool) -> Result<Poisson, ValueError> {

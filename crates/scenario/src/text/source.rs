@@ -335,7 +335,7 @@ pub(crate) const fn knobs(kind: WorkloadKind) -> &'static [&'static str] {
             "spread",
         ],
         WorkloadKind::Permutation => &["tag", "balance", "class", "flow_size", "start"],
-        WorkloadKind::Pairs => &["tag", "balance", "pairs", "flow_size", "start", "gap"],
+        WorkloadKind::Pairs => &["tag", "balance", "pairs", "flows", "flow_size", "start", "gap"],
         WorkloadKind::Poisson => &[
             "tag",
             "balance",

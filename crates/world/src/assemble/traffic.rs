@@ -84,7 +84,7 @@ pub(super) fn fixed(resolved: &Resolved, sites: &Sites) -> u64 {
             }
         }
         Traffic::Permutation { .. } => sites.hosts().into(),
-        Traffic::Pairs { pairs, .. } => pairs.len() as u64,
+        Traffic::Pairs { pairs, flows, .. } => flows.unwrap_or(pairs.len() as u64),
         Traffic::Collective(written) => collective(written).messages(sites),
         Traffic::Flows { file, .. } => of_file(file),
         Traffic::Poisson(_) => 0,
@@ -145,9 +145,11 @@ impl Draw<'_> {
                 pattern(self.sites, *flow_size, start, number, seed)
                     .map_err(|error| pattern_error(&path, "flow_size", error))?
             }
-            Traffic::Pairs { pairs, flow_size, gap } => {
+            Traffic::Pairs { pairs, flow_size, gap, flows } => {
                 let pairs: Vec<_> = pairs.iter().map(|pair| pair.map(HostId)).collect();
-                workload::pairs(self.sites, &pairs, *flow_size, start, *gap).map_err(|error| {
+                let flows = flows.unwrap_or(pairs.len() as u64) as usize;
+                let in_turn: Vec<_> = pairs.iter().copied().cycle().take(flows).collect();
+                workload::pairs(self.sites, &in_turn, *flow_size, start, *gap).map_err(|error| {
                     let key = if error == PatternError::ZeroSize { "flow_size" } else { "pairs" };
                     pattern_error(&path, key, error)
                 })?
