@@ -113,11 +113,11 @@ impl Resolved {
         self.source.keys("files").into_iter().filter(|file| !self.scenario.files.contains_key(file)).collect()
     }
 
-    /// The built-in scenario whose name or constants this one has, in the same profile.
+    /// The built-in scenario whose name this one has, or else whose constants, in the same profile.
     #[must_use]
     pub fn published(&self) -> Option<Scenario> {
-        let special = self.scenario.constants.as_deref().unwrap_or(self.name());
-        let built_in = BuiltIn::named(special)?;
+        let constants = || self.scenario.constants.as_deref().and_then(BuiltIn::named);
+        let built_in = BuiltIn::named(self.name()).or_else(constants)?;
         let profile = Some(self.profile().name().to_owned());
         let resolved = Request { profile, ..Request::new(built_in.name) }.resolve().ok()?;
         Some(resolved.scenario)

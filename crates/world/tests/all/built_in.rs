@@ -27,6 +27,9 @@ fn every_scenario_builds_under_every_profile() {
                     "topology/leaf-spine" => 32,
                     "topology/three-sites" => 20,
                     "topology/parking-lot" => 8,
+                    name if name.starts_with("gemini/") && name.ends_with("-10g") => 8,
+                    name if name.starts_with("gemini/") => 48,
+                    "tcp/shares" => 4,
                     "oscar/incast" => 201,
                     "oscar/parking-lot" => 6,
                     "oscar/equilibrium" | "oscar/microburst" | "oscar/convergence" => 33,
@@ -175,6 +178,24 @@ fn every_knob_of_the_interface_works() {
             "oscar/training",
             &["workload.flow_size=9440KB", "workload.compute_time=365us", "workload.algorithm=ring"],
         ),
+        ("gemini/inter-dc", &["workload.duration=1s", "workload.load=0.5", "topology.wan.rtt=20ms"]),
+        ("gemini/inter-dc-10g", &["workload.duration=1s", "scheme.ports.pool.alpha=1"]),
+        ("gemini/mixed", &["workload.duration=1s", "scheme.ports.switches=all"]),
+        ("gemini/mixed-10g", &["workload.duration=1s", "topology.core_border_buffer=1MB"]),
+        ("gemini/vegas-thresholds", &["workload.duration=1s", "scheme.inter.congestion.scale=20"]),
+        ("gemini/dcn-bottleneck", &["workload.flows=8", "scheme.ports.step=30KB"]),
+        (
+            "gemini/wan-bottleneck",
+            &[
+                "workload.flows=2",
+                "scheme.inter.congestion.delay_threshold=8ms",
+                "scheme.inter.congestion.beta=0.1",
+            ],
+        ),
+        ("gemini/long-wan", &["workload.flows=2", "topology.wan.rtt=50ms"]),
+        ("gemini/three-groups", &["workload.flows=2", "workload[2].start=20s"]),
+        ("gemini/rtt-fairness", &["topology.wan.rtt=12.8ms", "scheme.ports.step=75KB"]),
+        ("tcp/shares", &["topology.bottleneck_rate=2Gbps", "topology.wan.rtt=160ms"]),
         ("proxy/degree", &["workload.flow_size=1MB", "scheme.proxy.kind=naive"]),
         ("proxy/size", &["workload.flow_size=1MB", "scheme.proxy.kind=streamlined"]),
         ("proxy/latency", &["workload.flow_size=1MB", "topology.wan.rtt=50us", "scheme.ports.overflow=trim"]),
@@ -196,7 +217,9 @@ fn every_knob_of_the_interface_works() {
     assert_eq!(own.len(), BUILT_IN.len());
     for (scenario, own) in own {
         let untouched = Request::new(scenario).resolve().unwrap();
-        let fat = !["topology/", "oscar/", "proxy/"].iter().any(|start| scenario.starts_with(start));
+        let fat = !["topology/", "oscar/", "proxy/", "gemini/", "tcp/"]
+            .iter()
+            .any(|start| scenario.starts_with(start));
         let fat_tree = fat_tree.iter().filter(|_| fat);
         let two_sites = two_sites.iter().filter(|_| fat && !one_site(scenario));
         for knob in common.iter().chain(fat_tree).chain(two_sites).chain(*own) {

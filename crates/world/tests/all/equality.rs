@@ -17,6 +17,17 @@ const SMOKE: &[(&str, &[&str])] = &[
     // Flows that ECMP leads into the black hole end once it is gone.
     ("uno/border-failure", &["workload.flow_size=512KiB", "fault[0].until=5ms"]),
     ("proxy/degree", &["workload.flow_size=1MB", "scheme.ports.overflow=trim"]),
+    ("gemini/inter-dc", &["workload.duration=20ms", "workload.sizes=google-rpc"]),
+    ("gemini/inter-dc-10g", &["workload.duration=2ms", "workload.sizes=google-rpc"]),
+    ("gemini/mixed", &["workload.duration=20ms", "workload.sizes=google-rpc"]),
+    ("gemini/mixed-10g", &["workload.duration=2ms", "workload.sizes=google-rpc"]),
+    ("gemini/vegas-thresholds", &["workload.duration=20ms", "workload.sizes=google-rpc"]),
+    ("gemini/dcn-bottleneck", &["workload.flow_size=2MB"]),
+    ("gemini/wan-bottleneck", &["workload.flow_size=500KB"]),
+    ("gemini/long-wan", &["workload.flow_size=500KB"]),
+    ("gemini/three-groups", &["workload.flow_size=200KB", "workload[1].start=5ms", "workload[2].start=10ms"]),
+    ("gemini/rtt-fairness", &["workload.flow_size=500KB"]),
+    ("tcp/shares", &["workload.flow_size=2MB"]),
     ("proxy/size", &["workload.flow_size=2MB"]),
     ("proxy/latency", &["workload.flow_size=1MB"]),
     ("uno/allreduce", &["workload.flow_size=256KiB", "workload.iterations=2", "fault[0].until=9ms"]),
@@ -135,8 +146,9 @@ fn all_equal(profile: &str, schemes: &[&str]) {
     for scenario in BUILT_IN {
         let name = scenario.name;
         // Trimmed packets travel in the priority queue, which these have not.
-        let fit =
-            |scheme: &&&str| !(**scheme == "ndp" && (name.ends_with("-fifo") || name.starts_with("oscar/")));
+        let has_one_queue = name.ends_with("-fifo")
+            || ["oscar/", "gemini/", "tcp/"].iter().any(|folder| name.starts_with(folder));
+        let fit = |scheme: &&&str| !(**scheme == "ndp" && has_one_queue);
         for scheme in schemes.iter().filter(fit) {
             let world = small(name, scheme, profile);
             let outcome = common::equal_under_all(&world.spec)

@@ -11,6 +11,7 @@ mod built_in;
 mod collectives;
 mod control;
 mod equality;
+mod gemini;
 mod incasts;
 mod loss;
 mod measures;
