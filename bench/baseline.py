@@ -29,11 +29,15 @@ SETS = {"uno/steady": "stop.time=12ms", "uno/incast-*": "workload.flow_size=64Mi
         "reps/*": "topology.k=8", "ndp/*": "topology.k=8", "oscar/queue-nonempty": "workload.duration=20ms stop.time=20ms",
         "proxy/size": "scheme.proxy.kind=streamlined scheme.ports.overflow=trim workload.flow_size=15MB",
         "proxy/latency": "scheme.proxy.kind=naive",
-        "oscar/hadoop-incast": SMALL_TREE + " workload.degree=8", "oscar/longtail": SMALL_TREE, "oscar/oversubscribed": SMALL_TREE}
+        "gemini/*-10g": "workload.duration=200ms", "gemini/inter-dc": "workload.duration=2s", "gemini/mixed": "workload.duration=2s",
+        "gemini/vegas-thresholds": "workload.duration=2s", "gemini/long-wan": "stop.time=3s",
+        "gemini/three-groups": "workload[1].start=1s workload[2].start=2s stop.time=3s", "gemini/*": "stop.time=2s",
+        "tcp/shares": "stop.time=20s", "oscar/hadoop-incast": SMALL_TREE + " workload.degree=8", "oscar/longtail": SMALL_TREE, "oscar/oversubscribed": SMALL_TREE}
 # Schemes of OSCAR's world, of the incast proxy's and of TCP's, and the scenarios elsewhere that they run: all by all would take an hour.
 OSCAR_WORLD = ("hpcc*", "oscar*", "scripted", "*powertcp", "poseidon", "dcqcn", "swift", "timely")
 PROXY_WORLD = ("dctcp-per-ack",)
 TCP_WORLD = ("newreno", "cubic", "vegas*")
+TCP_GUESTS = ("gemini", "dctcp", "bbr")
 PROXY_GUESTS = ("uno-rps", "dctcp", "bbr", "smartt", "ndp")
 AWAY = ("bench/fat-tree", "topology/leaf-spine", "uno/incast-mixed", "reps/degraded")
 OSCAR_GUESTS = ("dctcp", "uno", "ndp")
@@ -88,7 +92,10 @@ def is_of_its_world(scenario, scheme):
         return scenario.startswith("oscar/") or scenario in AWAY
     if any(fnmatch.fnmatch(scheme, pattern) for pattern in PROXY_WORLD):
         return scenario.startswith("proxy/") or scenario in AWAY
-    if any(fnmatch.fnmatch(scheme, pattern) for pattern in TCP_WORLD):
+    is_of_tcp = any(fnmatch.fnmatch(scheme, pattern) for pattern in TCP_WORLD)
+    if scenario.startswith(("gemini/", "tcp/")):
+        return is_of_tcp or scheme in TCP_GUESTS
+    if is_of_tcp:
         return scenario in AWAY
     if scenario.startswith("proxy/"):
         return scheme in PROXY_GUESTS
