@@ -71,12 +71,10 @@ impl World {
                 let host = Host::new(&plan, HostId(node.0), nic, control_goes_first, attached);
                 NetworkNode::Host(Box::new(host))
             } else {
-                let changes = faults.as_ref().map(NodeFaults::changes).unwrap_or_default();
-                let pool = spec.pool.as_ref().filter(|pool| pool.switches.includes(&spec.network, node));
-                let changes = |id| pool.is_some() || changes.iter().any(|&(_, port)| port == id);
-                let port = |id| {
-                    (models.port(spec, PortId(id), changes(PortId(id))), executor.map.channels[id as usize])
-                };
+                let shared = pool::shared(spec, node, || Arc::clone(&reverse));
+                let changes = pool::changes(faults.as_ref(), shared.as_ref());
+                let port =
+                    |id| (models.port(spec, PortId(id), changes(id)), executor.map.channels[id as usize]);
                 let sampler = probes.ports(node, ports.clone());
                 let config = SwitchConfig {
                     routes: plan.routes().tables[node.index()].clone(),
@@ -85,7 +83,7 @@ impl World {
                     jitter: plan.port_jitter,
                     seed: plan.seed,
                     faults,
-                    shared: pool.map(|config| pool::shared(spec, config, node, &reverse)),
+                    shared,
                     is_ordered: executor.is_ordered || port_tracer.is_some(),
                 };
                 let fabric = farspan_fabric::Switch::new(config, ports.map(port).collect());

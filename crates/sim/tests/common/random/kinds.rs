@@ -89,7 +89,7 @@ fn share(spec: &mut Spec, seed: u64) {
     }
     let mut draw_more = Draw(Random::new(seed, Purpose::Test, 22));
     let (by_port, inside) = (draw_more.one_in(2), draw_more.one_in(3));
-    for pool in &mut spec.pool {
+    if let Some(pool) = &mut spec.pool {
         // What waits at a port pauses nobody.
         if by_port && pool.pause.is_none() {
             pool.accounts = Accounts::Egress;
