@@ -5,7 +5,7 @@ usage: theory.py FARSPAN [--jobs N]    runs all, keeps the numbers in bench/theo
                                        `make python` installs: out/venv/bin/python bench/theory.py target/release/farspan
        theory.py [--check]             writes the page from the kept numbers (or compares it)
 
-190 runs, ten minutes on two cores. Queues and thresholds are in packets of 1,500 B, as in the paper.
+200 runs, ten minutes on two cores. Queues and thresholds are in packets of 1,500 B, as in the paper.
 """
 import argparse
 import json
