@@ -6,7 +6,8 @@
 //! these, but two packets at least (`tcp_tso_autosize`). It keeps its turn at the NIC; a pacer holds back the next one.
 //! Left out: that Linux does not wait where the next ACK is far off.
 
-use super::{ColdState, Sender, UNPACED};
+use super::connection::ConnectionState;
+use super::{Sender, UNPACED};
 use crate::WindowCheck;
 use crate::pacing::Pacer;
 use farspan_units::{Bytes, Duration, Rate, Time};
@@ -41,7 +42,7 @@ impl Bursts {
 
 impl Sender {
     fn bursts(&self) -> Option<&Bursts> {
-        self.cold.as_ref()?.bursts.as_ref()
+        self.connection()?.bursts.as_ref()
     }
 
     /// Whether a burst is leaving, so that the turn at the NIC stays here.
@@ -97,7 +98,8 @@ impl Sender {
     /// A packet is about to leave: as the first of a burst, or in one.
     pub(super) fn begin_burst(&mut self) {
         let burst = self.room().min(self.largest_burst());
-        let Some(ColdState { bursts: Some(bursts), .. }) = self.cold.as_deref_mut() else { return };
+        let connection = self.cold.as_deref_mut().and_then(|cold| cold.connection.as_deref_mut());
+        let Some(ConnectionState { bursts: Some(bursts), .. }) = connection else { return };
         if bursts.left.is_zero() {
             bursts.left = burst;
         }
@@ -107,7 +109,8 @@ impl Sender {
     /// A packet has left: others of its burst follow at once.
     pub(super) fn end_burst(&mut self, now: Time) {
         let (mss, has_data) = (self.route.path.mss, self.has_data());
-        let Some(ColdState { bursts: Some(bursts), .. }) = self.cold.as_deref_mut() else { return };
+        let connection = self.cold.as_deref_mut().and_then(|cold| cold.connection.as_deref_mut());
+        let Some(ConnectionState { bursts: Some(bursts), .. }) = connection else { return };
         bursts.pacer = self.pacer;
         bursts.left = if has_data { bursts.left.saturating_sub(mss) } else { Bytes::ZERO };
         if !bursts.left.is_zero() {

@@ -1,16 +1,13 @@
 //! The cold state of a sender, which only some schemes need.
 
-use super::bursts::Bursts;
-use super::cwr::Cwr;
-use super::opening::Opening;
+use super::connection::ConnectionState;
 use super::proxied::ProxiedState;
 use super::records::Records;
-use super::reduction::Reduction;
+use crate::Message;
 use crate::coding::{Layout, OutgoingBlocks};
 use crate::recovery::{Recovery, Rto, RttEstimate};
-use crate::{Connection, Message};
 use alloc::boxed::Box;
-use farspan_units::{Duration, Purpose, Random, Time};
+use farspan_units::{Duration, Time};
 
 /// State of a sender that only some schemes need.
 #[derive(Debug)]
@@ -31,16 +28,8 @@ pub(super) struct ColdState {
     pub available: u32,
     /// Of a message that goes through a proxy, or went through one before.
     pub proxied: Option<Box<ProxiedState>>,
-    /// Of a message whose handshake has not ended.
-    pub opening: Option<Opening>,
-    /// Of a flow whose packets leave in bursts.
-    pub bursts: Option<Bursts>,
-    /// Of a flow whose receiver repeats marks.
-    pub cwr: Option<Cwr>,
-    /// A cut of the window that is being made.
-    pub reduction: Option<Reduction>,
-    /// Draws of what RTT samples have on top, if they have.
-    pub rtt_noise: Option<Box<Random>>,
+    /// Of a flow that does as TCP's connections do.
+    pub connection: Option<Box<ConnectionState>>,
 }
 
 impl ColdState {
@@ -55,20 +44,20 @@ impl ColdState {
         let keeps_something = !matches!(recovery, Recovery::PerPacketRto(_));
         let asks = !route.held.is_zero();
         let is_proxied = message.via.is_some();
-        let is_connection = route.connection != Connection::default() || route.profile.repeats_marks;
-        let is_noisy = !route.rtt_noise.is_zero();
+        let connection = ConnectionState::of(now, message, seed);
         let is_needed = records.is_some()
             || is_adaptive
             || keeps_something
             || blocks.is_some()
             || asks
             || is_proxied
-            || is_connection
-            || is_noisy;
+            || connection.is_some();
         is_needed.then(|| {
             let mut cold = Self::with(now, message, recovery, records, blocks);
-            let draws = || Random::new(seed, Purpose::RttNoise, u64::from(message.flow.0));
-            cold.rtt_noise = is_noisy.then(|| Box::new(draws()));
+            if connection.as_ref().is_some_and(|connection| connection.opening.is_some()) {
+                cold.available = 0;
+            }
+            cold.connection = connection;
             cold
         })
     }
@@ -81,8 +70,6 @@ impl ColdState {
         records: Option<Records>,
         blocks: Option<OutgoingBlocks>,
     ) -> Box<Self> {
-        let opening = Opening::of(message);
-        let room = message.via.as_ref().map_or(u32::MAX, |via| via.limit);
         Box::new(Self {
             records,
             rtt: RttEstimate::default(),
@@ -90,22 +77,9 @@ impl ColdState {
             rto: message.route.rto,
             blocks,
             asked_below: 0,
-            available: if opening.is_some() { 0 } else { room },
+            available: message.via.as_ref().map_or(u32::MAX, |via| via.limit),
             proxied: ProxiedState::of(now, message).map(Box::new),
-            opening,
-            bursts: (!message.route.connection.burst.is_zero()).then(|| Bursts::new(now)),
-            cwr: message.route.profile.repeats_marks.then(Cwr::default),
-            reduction: None,
-            rtt_noise: None,
+            connection: None,
         })
-    }
-
-    /// An RTT sample as the sender takes it: with up to `most` on top, if samples are noisy.
-    #[inline]
-    pub(super) fn sample(&mut self, rtt: Duration, most: Duration) -> Duration {
-        match &mut self.rtt_noise {
-            None => rtt,
-            Some(draws) => rtt + Duration::from_ps(draws.below(most.as_ps() + 1)),
-        }
     }
 }

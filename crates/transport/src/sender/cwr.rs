@@ -18,7 +18,7 @@ impl Sender {
     /// An ACK came with a mark; it acknowledges all packets below this one.
     pub(super) fn note_repeated_mark(&mut self, cumulative: u32) {
         let (acked_below, next) = (self.sent.base().max(cumulative), self.sent.next());
-        if let Some(cwr) = self.cold.as_deref_mut().and_then(|cold| cold.cwr.as_mut())
+        if let Some(cwr) = self.connection_mut().and_then(|connection| connection.cwr.as_mut())
             && acked_below >= cwr.until
         {
             *cwr = Cwr { until: next, is_due: true };
@@ -27,7 +27,7 @@ impl Sender {
 
     /// Whether the new packet that leaves now says that the window was cut.
     pub(super) fn take_cwr(&mut self) -> bool {
-        let cwr = self.cold.as_deref_mut().and_then(|cold| cold.cwr.as_mut());
+        let cwr = self.connection_mut().and_then(|connection| connection.cwr.as_mut());
         cwr.is_some_and(|cwr| core::mem::take(&mut cwr.is_due))
     }
 }

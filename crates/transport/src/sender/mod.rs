@@ -8,6 +8,7 @@
 mod asks;
 mod bursts;
 mod cold;
+mod connection;
 mod cwr;
 mod feedback;
 mod maps;
@@ -30,6 +31,7 @@ use crate::{Path, Route};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use cold::ColdState;
+use connection::ConnectionState;
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time};
 pub(crate) use packet::Leaving;
 pub use packet::{DataPacket, Take};
@@ -114,9 +116,8 @@ impl Sender {
         let wants = Wants::new(&route.needs, &balancer, layout.is_some() || route.merges_acks());
         let cold = ColdState::new(now, message, seed, layout);
         let numbers = message.via.as_ref().is_some_and(|via| via.numbers.is_some());
-        let has_more = cold
-            .as_ref()
-            .is_some_and(|cold| cold.opening.is_some() || cold.bursts.is_some() || cold.cwr.is_some());
+        let connection = cold.as_ref().and_then(|cold| cold.connection.as_deref());
+        let has_more = connection.is_some_and(ConnectionState::has_extras);
         let wants_acks = cold.as_ref().is_some_and(|cold| cold.recovery.wants_acks());
         Self {
             flow: *flow,
@@ -307,10 +308,7 @@ impl Sender {
             let has_numbers = cold.proxied.as_ref().is_some_and(|proxied| proxied.numbers.is_some());
             has_numbers
                 || cold.blocks.is_some()
-                || cold.opening.is_some()
-                || cold.bursts.is_some()
-                || cold.cwr.is_some()
-                || cold.reduction.is_some()
+                || cold.connection.as_deref().is_some_and(ConnectionState::has_extras)
         };
         self.route.merges_acks() || self.cold.as_deref().is_some_and(of_cold)
     }

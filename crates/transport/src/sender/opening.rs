@@ -33,7 +33,7 @@ impl Opening {
 
 impl Sender {
     fn opening(&self) -> Option<&Opening> {
-        self.cold.as_ref()?.opening.as_ref()
+        self.connection()?.opening.as_ref()
     }
 
     /// Whether the packet that opens the flow is to leave.
@@ -55,7 +55,7 @@ impl Sender {
         let header =
             wire::Data { flow, seq: packets, packets, len: 0, sent_at: now, entropy, profile, ask: false };
         to.open(DataPacket { to: self.to, header, more: More::Opens, retransmission: false, size });
-        let Some(opening) = self.cold.as_mut().and_then(|cold| cold.opening.as_mut()) else {
+        let Some(opening) = self.connection_mut().and_then(|connection| connection.opening.as_mut()) else {
             return Time::MAX;
         };
         let due = now.saturating_add(rto.after(opening.timeouts));
@@ -68,7 +68,7 @@ impl Sender {
         if self.reopens_at() > now {
             return;
         }
-        if let Some(opening) = self.cold.as_mut().and_then(|cold| cold.opening.as_mut()) {
+        if let Some(opening) = self.connection_mut().and_then(|connection| connection.opening.as_mut()) {
             (opening.timeouts, opening.due) = (opening.timeouts.saturating_add(1), None);
             self.sent.counters_mut().timeouts += 1;
         }
@@ -82,7 +82,8 @@ impl Sender {
         let Some(cold) = self.cold.as_mut().filter(|_| seq == packets && echo.sent_at <= now) else {
             return false;
         };
-        if cold.opening.take().is_none() {
+        let connection = cold.connection.as_deref_mut();
+        if connection.and_then(|connection| connection.opening.take()).is_none() {
             return false;
         }
         cold.available = u32::MAX;

@@ -44,10 +44,10 @@ impl Sender {
     /// A loss of so many bytes has cut the window: the cut is spread, unless one is already.
     pub(super) fn begin_reduction(&mut self, lost: Bytes) {
         let (delivered, flight, until) = (self.delivered, self.in_flight + lost, self.sent.next());
-        let Some(cold) = self.cold.as_deref_mut() else { return };
-        if cold.reduction.is_none() {
+        let Some(connection) = self.connection_mut() else { return };
+        if connection.reduction.is_none() {
             let (delivered_before, sent) = (delivered, Bytes::ZERO);
-            cold.reduction = Some(Reduction { flight, delivered_before, delivered, sent, until });
+            connection.reduction = Some(Reduction { flight, delivered_before, delivered, sent, until });
             self.wants = self.wants.extras_if(true);
         }
     }
@@ -55,14 +55,14 @@ impl Sender {
     /// Ends a cut that is being made, if one is: the window is the control's.
     #[cold]
     pub(super) fn end_reduction(&mut self) {
-        if self.cold.as_deref_mut().is_some_and(|cold| cold.reduction.take().is_some()) {
+        if self.connection_mut().is_some_and(|connection| connection.reduction.take().is_some()) {
             self.wants = self.wants.extras_if(self.has_extras());
         }
     }
 
     /// A packet of so many bytes has left.
     pub(super) fn note_reduced(&mut self, len: Bytes) {
-        if let Some(reduction) = self.cold.as_deref_mut().and_then(|cold| cold.reduction.as_mut()) {
+        if let Some(reduction) = self.connection_mut().and_then(|connection| connection.reduction.as_mut()) {
             reduction.sent += len;
         }
     }
@@ -71,14 +71,15 @@ impl Sender {
     #[cold]
     pub(super) fn reduce(&mut self, is_safe: bool) {
         let (base, now_delivered, pipe) = (self.sent.base(), self.delivered, self.in_flight);
-        let Some(reduction) = self.cold.as_deref_mut().and_then(|cold| cold.reduction.as_mut()) else {
+        let (mss, ssthresh) = (self.route.path.mss, self.cwnd);
+        let Some(reduction) = self.connection_mut().and_then(|connection| connection.reduction.as_mut())
+        else {
             return;
         };
         if base >= reduction.until {
             return self.end_reduction();
         }
         let newly = now_delivered - core::mem::replace(&mut reduction.delivered, now_delivered);
-        let (mss, ssthresh) = (self.route.path.mss, self.cwnd);
         let allowed = reduction.allowance(newly, pipe, ssthresh, (mss, is_safe));
         // The packet that was found lost first leaves at once, and nothing would let one go with none in flight.
         let allowed = if reduction.sent.is_zero() || pipe.is_zero() { allowed.max(mss) } else { allowed };

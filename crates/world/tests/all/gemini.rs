@@ -24,6 +24,7 @@ fn port<'a>(world: &'a World, name: &str) -> &'a PortConfig {
 fn rtt(scenario: &str, pair: &str) -> Duration {
     let set = [
         "host.jitter=0ns".to_owned(),
+        "transport.handshake=false".to_owned(),
         "workload.flow_size=1460B".to_owned(),
         format!("workload.pairs=[{pair}]"),
     ];

@@ -261,7 +261,7 @@ fn wrong_values_name_the_argument_that_set_them() {
             "transport.ack.delay",
             &["holds no ACK", "give a time"],
         ),
-        ("transport.burst=all", "transport.burst", &["64KiB"]),
+        ("transport.burst=all", "transport.burst", &["1MiB"]),
         ("transport.prr=1", "transport.prr", &["true or false"]),
         ("workload.flow_size=0B", "workload[0].flow_size", &["at least 1 B"]),
         ("workload.receiver=99", "workload[0].receiver", &["does not exist", "0 to 31"]),
@@ -541,7 +541,7 @@ fn marks_that_held_acks_repeat_are_refused() {
 
 #[test]
 fn a_handshake_through_a_proxy_is_refused() {
-    let set = vec!["transport.handshake=true".to_owned()];
+    let set = ["scheme.proxy.kind=streamlined", "transport.handshake=true"].map(str::to_owned).to_vec();
     let message = message(&Request { set, ..Request::new("proxy/degree") });
     let words = ["transport.handshake: ", "flows through a proxy have none", "or remove the proxy"];
     words.iter().for_each(|word| assert!(message.contains(word), "{message}"));

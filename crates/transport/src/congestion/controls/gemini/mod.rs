@@ -48,6 +48,8 @@ pub struct GeminiConfig {
     pub update: Update,
     /// Where the base round trip comes from; `measured` (Table III). Uno's published code: `given`.
     pub rtt_base: RttBase,
+    /// The round trip after which the window may be cut once more; `base_rtt` (Algorithm 1).
+    pub cut_interval: CutInterval,
     /// Which ACKs grow the window; `used`: not those of packets sent before the last loss, nor of a window less than half
     /// used (RFC 7661). Uno's published code: `always`.
     pub growth: Growth,
@@ -116,6 +118,17 @@ pub enum Update {
     BaseRtt,
 }
 
+/// The round trip after which the window may be cut once more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum CutInterval {
+    /// RTT_base: behind a queue that takes longer, several times in a round trip.
+    BaseRtt,
+    /// RTT_min of the last window, queueing included.
+    RttMin,
+}
+
 /// Which ACKs grow the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
@@ -150,6 +163,7 @@ impl Default for GeminiConfig {
             alpha_start: 1.0,
             update: Update::Window,
             rtt_base: RttBase::Measured,
+            cut_interval: CutInterval::BaseRtt,
             growth: Growth::Used,
             slow_start: SlowStartEnd::Cut,
             cap: Cap::None,
@@ -323,6 +337,14 @@ impl Gemini {
         self.rtt_base
     }
 
+    /// How long after a cut the window may be cut once more.
+    fn cut_interval(&self, rtt_base: Duration) -> Duration {
+        match self.params.config.cut_interval {
+            CutInterval::BaseRtt => rtt_base,
+            CutInterval::RttMin => rtt_base.max(self.last_rtt_min),
+        }
+    }
+
     /// C x RTT_base, in bytes.
     fn bdp(&self, rtt_base: Duration) -> f64 {
         self.params.capacity * rtt_base.as_secs_f64()
@@ -380,7 +402,7 @@ impl Congestion for Gemini {
                 Growth::Used => self.window.grow(&self.params.bounds, ack, step),
                 Growth::Always => self.window.grow_always(&self.params.bounds, ack, step),
             }
-        } else if self.reduced_at == NEVER || ack.now.since(self.reduced_at) > rtt_base {
+        } else if self.reduced_at == NEVER || ack.now.since(self.reduced_at) > self.cut_interval(rtt_base) {
             self.cut(ack.now, dcn, wan, rtt_base);
         }
         self.decision()

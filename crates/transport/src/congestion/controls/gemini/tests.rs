@@ -19,6 +19,7 @@ pub(crate) fn artifact() -> GeminiConfig {
         alpha_start: 0.0,
         update: Update::BaseRtt,
         rtt_base: RttBase::Given,
+        cut_interval: CutInterval::BaseRtt,
         growth: Growth::Always,
         slow_start: SlowStartEnd::Threshold,
         cap: Cap::Bdp,
@@ -151,6 +152,29 @@ fn alpha_moves_by_a_sixteenth_once_a_window() {
     near(control.marks.average(), 15.0 / 16.0, 1e-12);
     control.on_ack(&acks.next_round(false));
     near(control.marks.average(), (15.0 / 16.0) * (15.0 / 16.0) + 1.0 / 42.0 / 16.0, 1e-12);
+}
+
+#[test]
+fn behind_a_queue_the_window_is_cut_several_times_a_round_trip_or_once_in_its_smallest() {
+    // A base of 200 us, then a queue of 3.8 ms: 20 marked ACKs, 300 us apart.
+    let path = gigabit(Duration::from_us(200));
+    let cuts = |cut_interval| {
+        let mut control =
+            gemini(&GeminiConfig { cut_interval, ..GeminiConfig::default() }, &on_gigabit(&path));
+        (control.rtt_base, control.last_rtt_min) = (Duration::from_us(200), Duration::from_us(4000));
+        let start = on_gigabit(&path);
+        let mut stream = AckStream::new(&start);
+        let mut cuts = 0;
+        for n in 0..20 {
+            let before = control.reduced_at;
+            let mut ack = stream.next(true);
+            (ack.now, ack.rtt) = (Time::ZERO + Duration::from_us(10_000 + 300 * n), Duration::from_us(4000));
+            control.on_ack(&ack);
+            cuts += u32::from(control.reduced_at != before);
+        }
+        cuts
+    };
+    assert_eq!((cuts(CutInterval::BaseRtt), cuts(CutInterval::RttMin)), (20, 2));
 }
 
 #[test]

@@ -1,0 +1,69 @@
+//! The state of a sender that does as TCP's connections do, or whose RTT samples are noisy.
+
+use super::bursts::Bursts;
+use super::cwr::Cwr;
+use super::opening::Opening;
+use super::reduction::Reduction;
+use super::{ColdState, Sender};
+use crate::flow::message::Message;
+use alloc::boxed::Box;
+use farspan_units::{Duration, Purpose, Random, Time};
+
+/// The state of a sender's connection.
+#[derive(Debug)]
+pub(super) struct ConnectionState {
+    /// Of a message whose handshake has not ended.
+    pub opening: Option<Opening>,
+    /// Of a flow whose packets leave in bursts.
+    pub bursts: Option<Bursts>,
+    /// Of a flow whose receiver repeats marks.
+    pub cwr: Option<Cwr>,
+    /// A cut of the window that is being made.
+    pub reduction: Option<Reduction>,
+    /// Draws of what RTT samples have on top, if they have.
+    rtt_noise: Option<Random>,
+}
+
+impl ConnectionState {
+    /// That of a message, if it has any.
+    pub(super) fn of(now: Time, message: &Message, seed: u64) -> Option<Box<Self>> {
+        let route = &message.route;
+        let opening = Opening::of(message);
+        let bursts = (!route.connection.burst.is_zero()).then(|| Bursts::new(now));
+        let cwr = route.profile.repeats_marks.then(Cwr::default);
+        let draws = || Random::new(seed, Purpose::RttNoise, u64::from(message.flow.0));
+        let rtt_noise = (!route.rtt_noise.is_zero()).then(draws);
+        let is_needed = opening.is_some()
+            || bursts.is_some()
+            || cwr.is_some()
+            || route.connection.prr
+            || rtt_noise.is_some();
+        is_needed.then(|| Box::new(Self { opening, bursts, cwr, reduction: None, rtt_noise }))
+    }
+
+    /// Whether it asks for more when a packet leaves.
+    pub(super) const fn has_extras(&self) -> bool {
+        self.opening.is_some() || self.bursts.is_some() || self.cwr.is_some() || self.reduction.is_some()
+    }
+}
+
+impl ColdState {
+    /// An RTT sample as the sender takes it: with up to `most` on top, if samples are noisy.
+    #[inline]
+    pub(super) fn sample(&mut self, rtt: Duration, most: Duration) -> Duration {
+        match self.connection.as_deref_mut().and_then(|connection| connection.rtt_noise.as_mut()) {
+            None => rtt,
+            Some(draws) => rtt + Duration::from_ps(draws.below(most.as_ps() + 1)),
+        }
+    }
+}
+
+impl Sender {
+    pub(super) fn connection(&self) -> Option<&ConnectionState> {
+        self.cold.as_ref()?.connection.as_deref()
+    }
+
+    pub(super) fn connection_mut(&mut self) -> Option<&mut ConnectionState> {
+        self.cold.as_mut()?.connection.as_deref_mut()
+    }
+}
