@@ -1,7 +1,9 @@
 //! Bytes of an input as numbers, and headers made of them.
 
 use farspan_transport::coding::Shape;
-use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header, Numbered, Open, Place, telemetry};
+use farspan_transport::wire::{
+    Coded, Data, Echo, Fate, Feedback, Handshake, Header, Numbered, Place, telemetry,
+};
 use farspan_units::{FlowId, Telemetry, Time};
 
 /// The bytes that are left; zeros follow them.
@@ -66,7 +68,9 @@ impl<'a> Input<'a> {
         let place = Place { lane: profile | entropy as u8 & 14, number: entropy >> 4 };
         match kind % 7 {
             0 if kind & 128 != 0 => Header::Numbered(Numbered { data, place }),
-            0 if kind & 64 != 0 => Header::Open(Open { flow, packets: count, sent_at, entropy, profile }),
+            0 if kind & 64 != 0 => {
+                Header::Handshake(Handshake { flow, packets: count, sent_at, entropy, profile })
+            }
             0 => Header::Data(data),
             1 => {
                 let map = if kind & 32 != 0 { u64::from(entropy) << 16 | u64::from(len) } else { 0 };

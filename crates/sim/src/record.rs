@@ -13,7 +13,7 @@ use farspan_fabric::{Access, Packet, PacketId, Packets};
 use farspan_transport::balance::Entropy;
 use farspan_transport::coding::Layout;
 use farspan_transport::in_place::{DataPacket, Reply};
-use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header, Numbered, Open, Place};
+use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Handshake, Header, Numbered, Place};
 use farspan_units::{Bytes, Duration, HostId, Time};
 
 // What a record is.
@@ -150,7 +150,7 @@ pub(crate) fn insert(
             let kind = if data.len == 0 { MARK } else { NUMBERED };
             (data_record(kind, &data, words, to, size), Some([pack_numbered(place), 0]))
         }
-        Header::Open(Open { flow, packets, sent_at, entropy, profile }) => {
+        Header::Handshake(Handshake { flow, packets, sent_at, entropy, profile }) => {
             let packet = Packet::new(flow, to, size, entropy, true, OPEN);
             (filled(packet, [packets, sender(from, profile)], sent_at, 0, 0), None)
         }
@@ -253,7 +253,7 @@ pub(crate) fn digest(header: &Header, passes: bool) -> (u64, u32) {
         Header::Data(data) => (DATA, data.seq),
         Header::Coded(coded) => (CODED, coded.data.seq),
         Header::Numbered(numbered) => (NUMBERED, numbered.data.seq),
-        Header::Open(open) => (OPEN, open.packets),
+        Header::Handshake(open) => (OPEN, open.packets),
         Header::Feedback(Feedback { seq, fate, .. }) => match fate {
             Fate::Arrived { ecn_ce, block_complete, .. } => {
                 (ACK + u8::from(ecn_ce) + u8::from(block_complete) * 4, seq)
@@ -313,7 +313,7 @@ pub(crate) fn unpack(
         }
         OPEN => {
             let (from, Data { flow, seq: packets, sent_at, entropy, profile, .. }) = data(packet, now, 0);
-            (Some(from), Header::Open(Open { flow, packets, sent_at, entropy, profile }))
+            (Some(from), Header::Handshake(Handshake { flow, packets, sent_at, entropy, profile }))
         }
         _ => (None, Header::Feedback(feedback(packet, beside, now))),
     }
@@ -427,7 +427,7 @@ mod tests {
                 6 => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Pull { count: wait } }),
                 7 => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Cnp }),
                 8 => Header::Numbered(Numbered { data, place }),
-                12 => Header::Open(Open { flow, packets: second, sent_at, entropy, profile }),
+                12 => Header::Handshake(Handshake { flow, packets: second, sent_at, entropy, profile }),
                 9 => feedback(Fate::Taken { echo, ecn_ce: ce, limit: wait }),
                 10 => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::PassedOn { limit: wait } }),
                 _ => Header::Feedback(Feedback { flow, seq: 0, cumulative: 0, fate: Fate::Gap { first: place, count: len } }),

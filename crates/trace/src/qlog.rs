@@ -189,7 +189,7 @@ impl<W: Write> QlogWriter<W> {
             let kind = if is_mark { "farspan:burst_end" } else { "farspan:numbered" };
             frames.push(json!({ "frame_type": kind, "lane": lane, "number": number }));
         }
-        if let Header::Open(open) = header {
+        if let Header::Handshake(open) = header {
             front["packet_type"] = "initial".into();
             frames.push(json!({ "frame_type": "farspan:open", "packets": open.packets }));
         }

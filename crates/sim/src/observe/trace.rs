@@ -100,7 +100,7 @@ impl FlowTracer {
     pub(crate) fn sent(&mut self, now: Time, packet: &Seen, endpoint: &Endpoint) {
         let Seen { header, size, entropy, .. } = *packet;
         let flow = header.flow();
-        if header.is_mark() || matches!(header, Header::Open(_)) {
+        if header.is_mark() || matches!(header, Header::Handshake(_)) {
             if !self.sending.contains_key(&flow) {
                 return;
             }
@@ -129,7 +129,7 @@ impl FlowTracer {
         let flow = header.flow();
         let arrived = What::Arrived { header, size, entropy, ecn_ce, trimmed };
         let Some(seq) = header.data().map(|data| data.seq) else {
-            if matches!(header, Header::Open(_)) {
+            if matches!(header, Header::Handshake(_)) {
                 if self.receiving.contains_key(&flow) {
                     self.extend(now, flow, End::Receiver, [arrived]);
                 }

@@ -1,4 +1,4 @@
-//! What TCP's connections do, in closed form: the handshake, and when a flow with delayed ACKs, bursts and rate reduction has its
+//! TCP's connections in closed form: the handshake, and when a flow with delayed ACKs, bursts and rate reduction has its
 //! last byte there after losses, within a round trip.
 
 use crate::common::*;

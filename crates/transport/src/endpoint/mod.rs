@@ -24,7 +24,7 @@ use crate::recovery::PacketState;
 use crate::replies::{Replies, Reply};
 use crate::sender::{Leaving, Sender, SenderReport, SenderView, Take};
 use crate::table::{Fixed, FlowMap, Key, PeerFlow, Table};
-use crate::wire::{Echo, Fate, Feedback, Header, Numbered, Open};
+use crate::wire::{Echo, Fate, Feedback, Handshake, Header, Numbered};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use delivered::Delivered;
@@ -221,7 +221,7 @@ impl Endpoint {
             (Header::Numbered(numbered), Trimmed::No) => {
                 return self.on_numbered(now, from, &numbered, ecn_ce, telemetry);
             }
-            (Header::Open(open), _) => {
+            (Header::Handshake(open), _) => {
                 self.on_opening(from, &open, ecn_ce);
                 return None;
             }
@@ -265,8 +265,8 @@ impl Endpoint {
 
     /// A flow is opened: the answer waits for the NIC. Nothing is kept of it.
     #[cold]
-    fn on_opening(&mut self, from: HostId, open: &Open, ecn_ce: bool) {
-        let Open { flow, packets, sent_at, entropy, .. } = *open;
+    fn on_opening(&mut self, from: HostId, open: &Handshake, ecn_ce: bool) {
+        let Handshake { flow, packets, sent_at, entropy, .. } = *open;
         let echo = Echo { sent_at, entropy };
         let fate = Fate::Arrived { echo, ecn_ce, block_complete: false, map: 0 };
         let feedback = Feedback { flow, seq: packets, cumulative: 0, fate };

@@ -1,8 +1,8 @@
-//! What TCP does beside its congestion control, and a message need not.
+//! TCP's connections beside their congestion control: a message needs nothing of it.
 
 use farspan_units::Bytes;
 
-/// What the connection of a flow does as TCP's does; by default nothing of it.
+/// The habits of TCP that a flow has; by default none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Connection {
     /// Whether a message begins with a handshake (RFC 9293, section 3.5). Not of messages that go through a proxy.

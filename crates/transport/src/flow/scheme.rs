@@ -34,7 +34,7 @@ pub struct Scheme {
     pub coding: CodingConfig,
     /// When the window lets a packet go.
     pub window_check: WindowCheck,
-    /// What a flow does as TCP's connections do.
+    /// The habits of TCP's connections that its flows have.
     pub connection: Connection,
     /// The receiver's part, which both ends know.
     pub profile: FlowProfile,

@@ -60,7 +60,7 @@ impl Rto {
         }
     }
 
-    /// The same where the receiver may hold an ACK for so long: no time-out that follows round trips is shorter.
+    /// The time-out where the receiver may hold an ACK for so long: none that follows round trips is shorter.
     pub(crate) fn beside(self, ack_delay: Duration) -> Self {
         match self {
             Self::Rfc6298 { initial, variance_floor, min } => {

@@ -42,7 +42,7 @@ impl ConnectionState {
     }
 
     /// Whether it asks for more when a packet leaves.
-    pub(super) const fn has_extras(&self) -> bool {
+    pub(super) const fn needs_slow_path(&self) -> bool {
         self.opening.is_some() || self.bursts.is_some() || self.cwr.is_some() || self.reduction.is_some()
     }
 }

@@ -5,7 +5,7 @@
 
 use super::Sender;
 
-/// What a sender has said of the marks that ACKs repeat.
+/// The answers of a sender to the marks that ACKs repeat.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Cwr {
     /// A mark before this packet is acknowledged is of the window that was cut.

@@ -2,8 +2,7 @@
 
 use super::{ColdState, Sender, keep};
 use crate::balance::{Balance, PathSample};
-use crate::coding::blocks::Resend;
-use crate::congestion::{self, Congestion, NackCause, SendRecord};
+use crate::congestion::{self, Congestion, SendRecord};
 use crate::recovery::{
     AckOutcome, Acked, Expired, LostPacket, PerPacketRto, Recover, Rto, RtoPolicy, Verdict,
 };
@@ -24,7 +23,7 @@ pub(super) struct WireAck<'a> {
 
 impl WireAck<'_> {
     /// The answer to the packet that opens a flow.
-    pub(super) const fn answer(echo: Echo, ecn_ce: bool) -> Self {
+    pub(super) const fn of_handshake(echo: Echo, ecn_ce: bool) -> Self {
         Self { seq: 0, cumulative: 0, echo, ecn_ce, block_complete: false, map: 0, telemetry: None }
     }
 }
@@ -53,7 +52,7 @@ impl Sender {
         if seq >= self.sent.next() {
             // Of nothing that was sent of the message.
             let Fate::Arrived { echo, ecn_ce, .. } = feedback.fate else { return false };
-            return self.on_answer(now, seq, echo, ecn_ce);
+            return self.on_handshake_ack(now, seq, echo, ecn_ce);
         }
         match feedback.fate {
             Fate::Arrived { echo, ecn_ce, block_complete, map } => {
@@ -103,8 +102,8 @@ impl Sender {
         if ack.block_complete && self.delivered != before {
             self.complete_block_of(now, ack.seq);
         }
-        if self.wants.extras() {
-            self.note_extras(now, ack);
+        if self.wants.slow_path() {
+            self.note_on_slow_path(now, ack);
         }
         self.acknowledge_below(now, ack.cumulative);
         let (mapped_below, mapped) = if ack.map == 0 { (0, Bytes::ZERO) } else { self.read_map(now, ack) };
@@ -138,7 +137,7 @@ impl Sender {
         let (in_flight, delivered) = (self.in_flight, self.delivered);
         let (acked_below, sent_below) = (self.sent.base(), self.sent.next());
         let has_losses = self.sent.has_standing_losses();
-        let acked_packets = if self.wants.extras() { self.packets_of(bytes_acked - mapped) } else { 1 };
+        let acked_packets = if self.wants.slow_path() { self.packets_of(bytes_acked - mapped) } else { 1 };
         let ack_event = || congestion::Ack {
             now,
             bytes_acked,
@@ -186,26 +185,6 @@ impl Sender {
         cold.recovery.is_earlier(ack.now, &mut self.sent, rto_policy)
     }
 
-    /// A transmission was trimmed. It is lost at once, if it is in flight and its packet's last; a NACK of an earlier
-    /// transmission says nothing. It gives no RTT sample, and the recovery policy learns nothing from it: a trimmed
-    /// packet overtakes others.
-    #[cold]
-    fn on_trimmed(&mut self, now: Time, feedback: &Feedback, echo: Echo, trimmed_so: (bool, bool)) {
-        let Feedback { seq, cumulative, .. } = *feedback;
-        let before = self.delivered;
-        self.acknowledge_below(now, cumulative);
-        let counters = self.sent.counters_mut();
-        counters.nacks += 1;
-        counters.leave_unreported(self.delivered - before);
-        self.note_news(now);
-        let Some(trimmed) = self.sent.take_one(now, seq, echo.sent_at) else { return };
-        let bytes = self.take_nacked(now, trimmed, trimmed_so);
-        let (sent_at, in_flight) = (trimmed.sent_at, self.in_flight);
-        let nack = congestion::Nack { now, bytes, sent_at, in_flight, cause: NackCause::Trimmed };
-        let decision = self.route.on_nack.apply(&mut self.control, &nack);
-        self.decide(decision);
-    }
-
     /// The receiver pulls packets.
     #[cold]
     fn on_pull(&mut self, now: Time, count: u32, cumulative: u32) {
@@ -220,53 +199,6 @@ impl Sender {
         self.acknowledge_unreported(now, cumulative);
         let decision = self.control.on_cnp(&congestion::Cnp { now, in_flight: self.in_flight });
         self.decide(decision);
-    }
-
-    /// The receiver has waited for the rest of a block: bit `i` of `missing` is packet `first + i`. What it misses is
-    /// lost, but for transmissions that left less than a base round trip ago, which it cannot have waited for.
-    #[cold]
-    fn on_missing(&mut self, now: Time, first: u32, missing: u32, cumulative: u32) {
-        let Some(blocks) = self.blocks() else { return };
-        let packets = blocks.layout().packets_of(blocks.layout().block_of(first));
-        let before = self.delivered;
-        self.acknowledge_below(now, cumulative);
-        let counters = self.sent.counters_mut();
-        counters.nacks += 1;
-        counters.leave_unreported(self.delivered - before);
-        let Some(mark) = now.as_ps().checked_sub(self.route.path.base_rtt.as_ps()).map(Time::from_ps) else {
-            return;
-        };
-        let all = self.route.coding.resend() == Resend::All;
-        let is_named =
-            |seq: u32| all || seq.checked_sub(first).is_some_and(|bit| bit < 32 && missing >> bit & 1 == 1);
-        let (mut bytes, mut sent_at) = (Bytes::ZERO, Time::ZERO);
-        for seq in packets.filter(|&seq| is_named(seq)) {
-            if let Some(lost) = self.sent.take_old(now, seq, mark) {
-                bytes += self.take_nacked(now, lost, (false, false));
-                sent_at = sent_at.max(lost.sent_at);
-            }
-        }
-        if !bytes.is_zero() {
-            let in_flight = self.in_flight;
-            let nack = congestion::Nack { now, bytes, sent_at, in_flight, cause: NackCause::Block };
-            let decision = self.control.on_nack(&nack);
-            self.decide(decision);
-        }
-    }
-
-    /// A packet that a NACK names leaves the window; returns its payload. The path selector hears whether it was trimmed at
-    /// the last hop, and whether it carried a mark.
-    pub(super) fn take_nacked(
-        &mut self,
-        now: Time,
-        lost: LostPacket,
-        (at_last_hop, ecn_ce): (bool, bool),
-    ) -> Bytes {
-        let len = self.take_out(lost);
-        if let Some(sample) = self.sample_of(now, lost) {
-            self.balancer.on_nack(sample, at_last_hop, ecn_ce, &mut self.random);
-        }
-        len
     }
 
     /// Takes an RTT sample in; gives it as the sender sees it, and whether the time-out is shorter now.
@@ -335,7 +267,7 @@ impl Sender {
         for seq in self.sent.base()..cumulative.min(self.sent.next()) {
             self.acknowledge(now, seq);
         }
-        if self.wants.extras() {
+        if self.wants.slow_path() {
             self.complete_blocks_below(cumulative);
         }
         self.sent.advance();
@@ -515,13 +447,17 @@ impl Sender {
     }
 
     /// The path selector's notification of a packet given up; `None`: it asks for no feedback.
-    fn sample_of(&self, now: Time, LostPacket { sent_at, entropy, .. }: LostPacket) -> Option<PathSample> {
+    pub(super) fn sample_of(
+        &self,
+        now: Time,
+        LostPacket { sent_at, entropy, .. }: LostPacket,
+    ) -> Option<PathSample> {
         let in_flight = self.in_flight;
         self.sent.keeps_entropies().then_some(PathSample { now, sent_at, entropy, in_flight })
     }
 
     /// A packet given up leaves the window; returns its payload.
-    fn take_out(&mut self, lost: LostPacket) -> Bytes {
+    pub(super) fn take_out(&mut self, lost: LostPacket) -> Bytes {
         let len = self.len(lost.seq);
         self.in_flight -= len;
         self.forget_asker(lost.seq);

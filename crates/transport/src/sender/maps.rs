@@ -43,7 +43,7 @@ impl Sender {
     /// Notes of an ACK what few senders ask for, before it acknowledges anything.
     #[cold]
     #[inline(never)]
-    pub(super) fn note_extras(&mut self, now: Time, ack: &WireAck<'_>) {
+    pub(super) fn note_on_slow_path(&mut self, now: Time, ack: &WireAck<'_>) {
         if ack.ecn_ce && self.route.profile.repeats_marks {
             self.note_repeated_mark(ack.cumulative);
         }

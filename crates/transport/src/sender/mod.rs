@@ -12,6 +12,7 @@ mod connection;
 mod cwr;
 mod feedback;
 mod maps;
+mod nacks;
 mod opening;
 mod packet;
 mod proxied;
@@ -117,7 +118,7 @@ impl Sender {
         let cold = ColdState::new(now, message, seed, layout);
         let numbers = message.via.as_ref().is_some_and(|via| via.numbers.is_some());
         let connection = cold.as_ref().and_then(|cold| cold.connection.as_deref());
-        let has_more = connection.is_some_and(ConnectionState::has_extras);
+        let has_more = connection.is_some_and(ConnectionState::needs_slow_path);
         let wants_acks = cold.as_ref().is_some_and(|cold| cold.recovery.wants_acks());
         Self {
             flow: *flow,
@@ -284,7 +285,7 @@ impl Sender {
 
     #[inline(never)]
     fn transmit_slowly(&mut self, now: Time, to: impl Take) -> Time {
-        if self.wants.extras() && !self.has_data() {
+        if self.wants.slow_path() && !self.has_data() {
             if self.owes_opening() {
                 return self.transmit_opening(now, to);
             }
@@ -295,7 +296,7 @@ impl Sender {
         }
         let before = self.in_flight;
         let deadline = self.transmit_one::<true>(now, to);
-        if self.wants.extras() {
+        if self.wants.slow_path() {
             self.end_burst(now);
             self.note_reduced(self.in_flight - before);
         }
@@ -303,12 +304,12 @@ impl Sender {
     }
 
     /// Whether it has what few senders have.
-    fn has_extras(&self) -> bool {
+    fn needs_slow_path(&self) -> bool {
         let of_cold = |cold: &ColdState| {
             let has_numbers = cold.proxied.as_ref().is_some_and(|proxied| proxied.numbers.is_some());
             has_numbers
                 || cold.blocks.is_some()
-                || cold.connection.as_deref().is_some_and(ConnectionState::has_extras)
+                || cold.connection.as_deref().is_some_and(ConnectionState::needs_slow_path)
         };
         self.route.merges_acks() || self.cold.as_deref().is_some_and(of_cold)
     }
@@ -346,10 +347,10 @@ impl Sender {
             sent_at: now,
             entropy,
             profile: self.profile,
-            ask: SLOW && self.wants.extras() && self.asks(seq, retransmission || probes),
+            ask: SLOW && self.wants.slow_path() && self.asks(seq, retransmission || probes),
         };
         let more =
-            if SLOW && self.wants.extras() { self.more(seq, &header, retransmission) } else { More::None };
+            if SLOW && self.wants.slow_path() { self.more(seq, &header, retransmission) } else { More::None };
         to.take(DataPacket { to: self.to, header, more, retransmission, size });
         let rto_policy = self.rto_policy();
         match &mut self.cold {

@@ -77,7 +77,7 @@ impl Sender {
     /// An ACK of nothing of the message that was sent: the answer to the packet that opens it, or of no use. Returns whether the
     /// next time-out may run out earlier than before.
     #[cold]
-    pub(super) fn on_answer(&mut self, now: Time, seq: u32, echo: Echo, ecn_ce: bool) -> bool {
+    pub(super) fn on_handshake_ack(&mut self, now: Time, seq: u32, echo: Echo, ecn_ce: bool) -> bool {
         let packets = self.packets;
         let Some(cold) = self.cold.as_mut().filter(|_| seq == packets && echo.sent_at <= now) else {
             return false;
@@ -87,10 +87,10 @@ impl Sender {
             return false;
         }
         cold.available = u32::MAX;
-        self.wants = self.wants.extras_if(self.has_extras());
+        self.wants = self.wants.slow_path_if(self.needs_slow_path());
         let sent_at = echo.sent_at;
         let (rtt, _) = self.take_rtt(now, now.since(sent_at));
-        let ack = WireAck::answer(echo, ecn_ce);
+        let ack = WireAck::of_handshake(echo, ecn_ce);
         self.notify_of_ack(now, &ack, rtt, (Bytes::ZERO, Bytes::ZERO), None);
         if self.wants.acks() {
             let outcome = AckOutcome::Known;

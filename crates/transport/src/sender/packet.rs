@@ -37,7 +37,7 @@ impl DataPacket {
             More::Place(place) => Header::Numbered(wire::Numbered { data: self.header, place }),
             More::Opens => {
                 let wire::Data { flow, packets, sent_at, entropy, profile, .. } = self.header;
-                Header::Open(wire::Open { flow, packets, sent_at, entropy, profile })
+                Header::Handshake(wire::Handshake { flow, packets, sent_at, entropy, profile })
             }
         }
     }
@@ -169,8 +169,8 @@ impl Wants {
     const TIMER: u8 = 1;
     const SENT: u8 = 2;
     const RECORDS: u8 = 4;
-    /// What few senders have: a coded message, numbers, ACKs for several packets, a handshake.
-    const EXTRAS: u8 = 8;
+    /// Few senders have it: of a coded message, with numbers, ACKs for several packets, a handshake or bursts.
+    const SLOW_PATH: u8 = 8;
     const FEEDBACK: u8 = 16;
     const ACKS: u8 = 32;
     const SCHEDULED: u8 = 64;
@@ -182,17 +182,17 @@ impl Wants {
     pub(super) fn new(needs: &Needs, balancer: &Balancer, extras: bool) -> Self {
         let bit = |wanted, bit| if wanted { bit } else { 0 };
         let sent = bit(needs.sent, Self::SENT) | bit(needs.send_record, Self::RECORDS);
-        Self(sent | bit(extras, Self::EXTRAS) | bit(balancer.wants_feedback(), Self::FEEDBACK))
+        Self(sent | bit(extras, Self::SLOW_PATH) | bit(balancer.wants_feedback(), Self::FEEDBACK))
     }
 
     /// With numbers on its transmissions or a handshake, or as before.
     pub(super) const fn numbers_if(self, numbers: bool) -> Self {
-        Self(self.0 | if numbers { Self::EXTRAS } else { 0 })
+        Self(self.0 | if numbers { Self::SLOW_PATH } else { 0 })
     }
 
     /// With or without what few senders have.
-    pub(super) const fn extras_if(self, extras: bool) -> Self {
-        Self(self.0 & !Self::EXTRAS | if extras { Self::EXTRAS } else { 0 })
+    pub(super) const fn slow_path_if(self, slow: bool) -> Self {
+        Self(self.0 & !Self::SLOW_PATH | if slow { Self::SLOW_PATH } else { 0 })
     }
 
     /// With or without notifying the recovery policy of ACKs.
@@ -203,7 +203,7 @@ impl Wants {
     /// Whether a packet might leave although the window is closed.
     #[inline]
     pub(super) const fn may_exceed(self) -> bool {
-        self.0 & (Self::PROBE | Self::EXTRAS) != 0
+        self.0 & (Self::PROBE | Self::SLOW_PATH) != 0
     }
 
     /// With the endpoint's schedule to hold the sender, or not.
@@ -242,7 +242,7 @@ impl Wants {
     /// Whether anything is wanted when a packet leaves.
     #[inline]
     pub(super) const fn at_send(self) -> bool {
-        self.0 & (Self::SENT | Self::RECORDS | Self::EXTRAS | Self::PROBE) != 0
+        self.0 & (Self::SENT | Self::RECORDS | Self::SLOW_PATH | Self::PROBE) != 0
     }
 
     #[inline]
@@ -268,7 +268,7 @@ impl Wants {
     /// Whether the message is coded or its handshake has not ended, its transmissions have numbers, or an ACK may stand for
     /// several packets.
     #[inline]
-    pub(super) const fn extras(self) -> bool {
-        self.0 & Self::EXTRAS != 0
+    pub(super) const fn slow_path(self) -> bool {
+        self.0 & Self::SLOW_PATH != 0
     }
 }

@@ -14,9 +14,9 @@ use farspan_units::Bytes;
 pub(super) struct Reduction {
     /// Payload in flight when it began, lost packets included (RecoverFS).
     flight: Bytes,
-    /// What had been delivered then.
+    /// Payload delivered until then.
     delivered_before: Bytes,
-    /// What had been delivered at the last ACK.
+    /// Payload delivered until the last ACK.
     delivered: Bytes,
     /// Payload sent since (prr_out).
     sent: Bytes,
@@ -25,7 +25,7 @@ pub(super) struct Reduction {
 }
 
 impl Reduction {
-    /// What may leave now, as of an ACK that has delivered so much (RFC 9937, section 6); `pipe`: payload in flight,
+    /// Payload that may leave now, as of an ACK that has delivered so much (RFC 9937, section 6); `pipe`: payload in flight,
     /// `ssthresh`: the window to which it is cut, `mss`: payload of a full packet, `is_safe`: whether the ACK finds no loss.
     fn allowance(&self, newly: Bytes, pipe: Bytes, ssthresh: Bytes, (mss, is_safe): (Bytes, bool)) -> Bytes {
         let delivered = self.delivered - self.delivered_before;
@@ -48,7 +48,7 @@ impl Sender {
         if connection.reduction.is_none() {
             let (delivered_before, sent) = (delivered, Bytes::ZERO);
             connection.reduction = Some(Reduction { flight, delivered_before, delivered, sent, until });
-            self.wants = self.wants.extras_if(true);
+            self.wants = self.wants.slow_path_if(true);
         }
     }
 
@@ -56,7 +56,7 @@ impl Sender {
     #[cold]
     pub(super) fn end_reduction(&mut self) {
         if self.connection_mut().is_some_and(|connection| connection.reduction.take().is_some()) {
-            self.wants = self.wants.extras_if(self.has_extras());
+            self.wants = self.wants.slow_path_if(self.needs_slow_path());
         }
     }
 

@@ -65,7 +65,7 @@
 //! that are not defined are zero: a receiver drops packets with others, so that a later version may give them a
 //! meaning. Whether the numbers make sense for the flow is for the receiver and the sender.
 
-use super::{Coded, Data, Echo, Fate, Feedback, Header, Numbered, Open, Place};
+use super::{Coded, Data, Echo, Fate, Feedback, Handshake, Header, Numbered, Place};
 use crate::coding::Shape;
 use farspan_units::{FlowId, Time};
 
@@ -186,7 +186,7 @@ impl Header {
             Self::Data(_) => DATA_LEN,
             Self::Coded(_) => CODED_LEN,
             Self::Numbered(_) => NUMBERED_LEN,
-            Self::Open(_) => OPEN_LEN,
+            Self::Handshake(_) => OPEN_LEN,
             Self::Feedback(Feedback { fate: Fate::Missing { .. }, .. }) => BLOCK_NACK_LEN,
             Self::Feedback(Feedback { fate: Fate::Arrived { map: 1.., .. }, .. }) => MAP_ACK_LEN,
             Self::Feedback(Feedback { fate: Fate::Taken { .. }, .. }) => TAKEN_LEN,
@@ -221,7 +221,7 @@ impl Header {
                 out[26] = *lane;
                 out[27..29].copy_from_slice(&number.to_be_bytes());
             }
-            Self::Open(Open { flow, packets, sent_at, entropy, profile }) => {
+            Self::Handshake(Handshake { flow, packets, sent_at, entropy, profile }) => {
                 encode_front(out, KIND_OPEN, *profile, *entropy, *flow);
                 out[8..16].copy_from_slice(&sent_at.as_ps().to_be_bytes());
                 out[16..20].copy_from_slice(&packets.to_be_bytes());
@@ -423,7 +423,7 @@ impl<'a> View<'a> {
         let sent_at = Time::from_ps(u64::from_be_bytes(self.field(8)));
         if kind == KIND_OPEN {
             let (entropy, profile, packets) = (self.u16_at(2), self.bytes[1], self.u32_at(16));
-            return Header::Open(Open { flow, packets, sent_at, entropy, profile });
+            return Header::Handshake(Handshake { flow, packets, sent_at, entropy, profile });
         }
         let (flags, entropy, seq, count) = (self.bytes[1], self.u16_at(2), self.u32_at(16), self.u32_at(20));
         let echo = Echo { sent_at, entropy };
@@ -512,9 +512,13 @@ mod tests {
                     KIND_NUMBERED => {
                         Header::Numbered(Numbered { data, place: Place { lane: y, number: last_len } })
                     }
-                    KIND_OPEN => {
-                        Header::Open(Open { flow, packets: count, sent_at, entropy, profile: x % 128 })
-                    }
+                    KIND_OPEN => Header::Handshake(Handshake {
+                        flow,
+                        packets: count,
+                        sent_at,
+                        entropy,
+                        profile: x % 128,
+                    }),
                     KIND_TAKEN => feedback(Fate::Taken { echo, ecn_ce, limit: block_wait_ns }),
                     KIND_PASSED_ON => {
                         let fate = Fate::PassedOn { limit: block_wait_ns };
@@ -601,7 +605,8 @@ mod tests {
         let numbered = bytes(&Header::Numbered(Numbered { data: DATA, place }));
         assert_eq!((numbered.1, &numbered.0[DATA_LEN..NUMBERED_LEN]), (NUMBERED_LEN, &[3, 4, 5][..]));
         let (flow, sent_at) = (FlowId(5), Time::from_ps(8));
-        let open = bytes(&Header::Open(Open { flow, packets: 7, sent_at, entropy: 9, profile: 0x23 }));
+        let open =
+            bytes(&Header::Handshake(Handshake { flow, packets: 7, sent_at, entropy: 9, profile: 0x23 }));
         let expected = [0x1c, 0x23, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 7];
         assert_eq!(open.0[..open.1], expected);
     }

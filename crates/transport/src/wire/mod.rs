@@ -23,7 +23,7 @@ pub enum Header {
     /// A segment of a message whose transmissions are numbered, so that a proxy can tell which are lost.
     Numbered(Numbered),
     /// The first packet of a flow that begins with a handshake.
-    Open(Open),
+    Handshake(Handshake),
     /// Feedback from the receiver: what became of a packet, or of a block.
     Feedback(Feedback),
 }
@@ -105,7 +105,7 @@ pub struct Place {
 /// The packet that opens a flow, before any of its message: a control packet, as TCP's SYN. The receiver answers with an
 /// ACK of a packet that the message does not have, the one after its last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Open {
+pub struct Handshake {
     /// The flow.
     pub flow: FlowId,
     /// How many segments its message has.
@@ -235,7 +235,7 @@ impl Header {
             Self::Data(data) | Self::Coded(Coded { data, .. }) | Self::Numbered(Numbered { data, .. }) => {
                 Some(data)
             }
-            Self::Open(_) | Self::Feedback(_) => None,
+            Self::Handshake(_) | Self::Feedback(_) => None,
         }
     }
 
@@ -244,7 +244,7 @@ impl Header {
     pub const fn coded(&self) -> Option<&Coded> {
         match self {
             Self::Coded(coded) => Some(coded),
-            Self::Data(_) | Self::Numbered(_) | Self::Open(_) | Self::Feedback(_) => None,
+            Self::Data(_) | Self::Numbered(_) | Self::Handshake(_) | Self::Feedback(_) => None,
         }
     }
 
@@ -253,7 +253,7 @@ impl Header {
     pub const fn place(&self) -> Option<Place> {
         match self {
             Self::Numbered(numbered) => Some(numbered.place),
-            Self::Data(_) | Self::Coded(_) | Self::Open(_) | Self::Feedback(_) => None,
+            Self::Data(_) | Self::Coded(_) | Self::Handshake(_) | Self::Feedback(_) => None,
         }
     }
 
@@ -270,7 +270,7 @@ impl Header {
     pub const fn feedback(&self) -> Option<&Feedback> {
         match self {
             Self::Feedback(feedback) => Some(feedback),
-            Self::Data(_) | Self::Coded(_) | Self::Numbered(_) | Self::Open(_) => None,
+            Self::Data(_) | Self::Coded(_) | Self::Numbered(_) | Self::Handshake(_) => None,
         }
     }
 
@@ -288,7 +288,7 @@ impl Header {
             Self::Data(data) | Self::Coded(Coded { data, .. }) | Self::Numbered(Numbered { data, .. }) => {
                 data.flow
             }
-            Self::Open(open) => open.flow,
+            Self::Handshake(open) => open.flow,
             Self::Feedback(feedback) => feedback.flow,
         }
     }

@@ -368,7 +368,7 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
     })
 }
 
-/// What flows do as TCP's connections do.
+/// The habits of TCP's connections that a scenario's flows have.
 const fn connection(transport: &Transport) -> Connection {
     Connection { handshake: transport.handshake, burst: transport.burst, prr: transport.prr }
 }

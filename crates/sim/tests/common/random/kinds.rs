@@ -26,7 +26,7 @@ pub fn policy_spec(seed: u64) -> Spec {
     spec
 }
 
-/// What TCP's connections do, or not.
+/// A connection as TCP's, or none.
 fn connection(draw: &mut Draw, mss: Bytes) -> Connection {
     let burst = if draw.one_in(2) { Bytes::ZERO } else { mss * draw.spread(1, 30) };
     Connection { handshake: draw.one_in(2), burst, prr: draw.one_in(2) }

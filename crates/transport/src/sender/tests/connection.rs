@@ -1,10 +1,10 @@
-//! What TCP's connections do: handshake, bursts, and the window of a recovery.
+//! TCP's connections: handshake, bursts, and the window of a recovery.
 
 use super::*;
 use crate::congestion::CongestionConfig;
 use crate::endpoint::{Endpoint, EndpointConfig};
 use crate::flow::message::{Incoming, Poll};
-use crate::wire::Open;
+use crate::wire::Handshake;
 
 /// A window of so many packets, and this connection.
 fn connected(packets: u64, connection: Connection) -> Setup {
@@ -27,14 +27,14 @@ fn opening() -> Bench {
     Bench::new(connected(4, Connection { handshake: true, ..Connection::default() }))
 }
 
-/// What the packet that is to leave now is.
+/// The header of the packet that is to leave now.
 fn next_header(bench: &mut Bench, now: Time) -> Header {
     assert!(bench.sender.next_send().is_some_and(|at| at <= now), "a packet may leave");
     bench.sender.send(now).0.header()
 }
 
 /// Answers a packet of so many that opened the flow at this time.
-fn answer(bench: &mut Bench, now: Time, packets: u32, sent_at: Time) {
+fn ack_handshake(bench: &mut Bench, now: Time, packets: u32, sent_at: Time) {
     let echo = Echo { sent_at, entropy: 0 };
     let fate = Fate::Arrived { echo, ecn_ce: false, block_complete: false, map: 0 };
     bench.dispatch_ack(now, packets, 0, fate);
@@ -44,15 +44,15 @@ fn answer(bench: &mut Bench, now: Time, packets: u32, sent_at: Time) {
 fn a_flow_opens_with_a_packet_without_payload_and_goes_on_when_it_is_answered() {
     let mut bench = opening();
     let (flow, sent_at) = (FlowId(1), us(5));
-    let open = Open { flow, packets: 100, sent_at, entropy: 100, profile: 0 };
-    assert_eq!(next_header(&mut bench, us(5)), Header::Open(open));
+    let open = Handshake { flow, packets: 100, sent_at, entropy: 100, profile: 0 };
+    assert_eq!(next_header(&mut bench, us(5)), Header::Handshake(open));
     assert_eq!(bench.sender.next_send(), None, "one is enough");
-    answer(&mut bench, us(25), 100, us(5));
+    ack_handshake(&mut bench, us(25), 100, us(5));
     let ack = bench.last_ack();
     assert_eq!((ack.rtt, ack.bytes_acked, ack.in_flight), (Duration::from_us(20), Bytes::ZERO, Bytes::ZERO));
     assert_eq!(bench.sender.view().srtt, Some(Duration::from_us(20)), "its round trip is the first sample");
     assert_eq!(bench.send(us(25)), [0, 1, 2, 3]);
-    answer(&mut bench, us(30), 100, us(5));
+    ack_handshake(&mut bench, us(30), 100, us(5));
     assert_eq!(bench.log.lock().unwrap().acks.len(), 1, "a second answer is none");
     let counters = bench.sender.view().counters;
     assert_eq!((counters.timeouts, bench.sender.view().in_flight), (0, mss(4)));
@@ -62,8 +62,8 @@ fn a_flow_opens_with_a_packet_without_payload_and_goes_on_when_it_is_answered() 
 fn what_is_no_answer_opens_nothing() {
     let mut bench = opening();
     next_header(&mut bench, us(5));
-    answer(&mut bench, us(25), 99, us(5));
-    answer(&mut bench, us(25), 100, us(26));
+    ack_handshake(&mut bench, us(25), 99, us(5));
+    ack_handshake(&mut bench, us(25), 100, us(26));
     bench.dispatch_ack(us(25), 100, 0, Fate::Cnp);
     assert_eq!(bench.sender.next_send(), None);
 }
@@ -75,14 +75,14 @@ fn a_packet_that_opens_and_is_lost_leaves_after_a_time_out_and_then_after_twice_
     for _ in 0..4 {
         leaves.push(at);
         let (packet, deadline) = bench.sender.send(at);
-        assert!(matches!(packet.header(), Header::Open(_)));
+        assert!(matches!(packet.header(), Header::Handshake(_)));
         assert_eq!(bench.sender.on_timeout(at), deadline, "none is due before");
         bench.sender.on_timeout(deadline);
         at = deadline;
     }
     assert_eq!(leaves, [0, 1, 3, 7].map(|rtos| Time::ZERO + RTO * rtos));
     assert_eq!(bench.sender.view().counters.timeouts, 4);
-    answer(&mut bench, us(720), 100, us(700));
+    ack_handshake(&mut bench, us(720), 100, us(700));
     assert_eq!(bench.send(us(720)), [0, 1, 2, 3]);
     assert_eq!(bench.sender.deadline(us(720)), us(820), "back-off ends with the handshake");
 }
@@ -91,8 +91,8 @@ fn a_packet_that_opens_and_is_lost_leaves_after_a_time_out_and_then_after_twice_
 fn a_receiver_answers_whoever_opens_a_flow_and_keeps_nothing() {
     let config = EndpointConfig::new(HostId(1));
     let mut endpoint = Endpoint::new(config);
-    let open = Open { flow: FlowId(7), packets: 3, sent_at: us(1), entropy: 9, profile: 0 };
-    let packet = Incoming { ecn_ce: true, ..Incoming::new(HostId(4), Header::Open(open)) };
+    let open = Handshake { flow: FlowId(7), packets: 3, sent_at: us(1), entropy: 9, profile: 0 };
+    let packet = Incoming { ecn_ce: true, ..Incoming::new(HostId(4), Header::Handshake(open)) };
     assert_eq!(endpoint.handle_packet(us(2), packet), None);
     let Poll::Packet(reply) = endpoint.poll_transmit(us(2)) else { panic!("it answers") };
     let echo = Echo { sent_at: us(1), entropy: 9 };

@@ -436,7 +436,7 @@ fn all_profiles() -> impl Iterator<Item = FlowProfile> {
     all.into_iter().chain(repeating)
 }
 
-/// What TCP's connections do, or not.
+/// A connection as TCP's, or none.
 fn any_connection() -> impl Strategy<Value = Connection> {
     let burst = prop_oneof![2 => Just(0), 1 => 1..20 * MSS];
     (any::<bool>(), burst, any::<bool>()).prop_map(|(handshake, burst, prr)| {

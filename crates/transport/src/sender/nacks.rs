@@ -1,0 +1,84 @@
+//! NACKs: of a trimmed packet, and of a block whose receiver has waited for long enough.
+
+use super::Sender;
+use crate::balance::Balance;
+use crate::coding::blocks::Resend;
+use crate::congestion::{self, Congestion, NackCause};
+use crate::recovery::LostPacket;
+use crate::wire::{Echo, Feedback};
+use farspan_units::{Bytes, Time};
+
+impl Sender {
+    /// A transmission was trimmed. It is lost at once, if it is in flight and its packet's last; a NACK of an earlier
+    /// transmission says nothing. It gives no RTT sample, and the recovery policy learns nothing from it: a trimmed
+    /// packet overtakes others.
+    #[cold]
+    pub(super) fn on_trimmed(
+        &mut self,
+        now: Time,
+        feedback: &Feedback,
+        echo: Echo,
+        trimmed_so: (bool, bool),
+    ) {
+        let Feedback { seq, cumulative, .. } = *feedback;
+        let before = self.delivered;
+        self.acknowledge_below(now, cumulative);
+        let counters = self.sent.counters_mut();
+        counters.nacks += 1;
+        counters.leave_unreported(self.delivered - before);
+        self.note_news(now);
+        let Some(trimmed) = self.sent.take_one(now, seq, echo.sent_at) else { return };
+        let bytes = self.take_nacked(now, trimmed, trimmed_so);
+        let (sent_at, in_flight) = (trimmed.sent_at, self.in_flight);
+        let nack = congestion::Nack { now, bytes, sent_at, in_flight, cause: NackCause::Trimmed };
+        let decision = self.route.on_nack.apply(&mut self.control, &nack);
+        self.decide(decision);
+    }
+
+    /// The receiver has waited for the rest of a block: bit `i` of `missing` is packet `first + i`. What it misses is
+    /// lost, but for transmissions that left less than a base round trip ago, which it cannot have waited for.
+    #[cold]
+    pub(super) fn on_missing(&mut self, now: Time, first: u32, missing: u32, cumulative: u32) {
+        let Some(blocks) = self.blocks() else { return };
+        let packets = blocks.layout().packets_of(blocks.layout().block_of(first));
+        let before = self.delivered;
+        self.acknowledge_below(now, cumulative);
+        let counters = self.sent.counters_mut();
+        counters.nacks += 1;
+        counters.leave_unreported(self.delivered - before);
+        let Some(mark) = now.as_ps().checked_sub(self.route.path.base_rtt.as_ps()).map(Time::from_ps) else {
+            return;
+        };
+        let all = self.route.coding.resend() == Resend::All;
+        let is_named =
+            |seq: u32| all || seq.checked_sub(first).is_some_and(|bit| bit < 32 && missing >> bit & 1 == 1);
+        let (mut bytes, mut sent_at) = (Bytes::ZERO, Time::ZERO);
+        for seq in packets.filter(|&seq| is_named(seq)) {
+            if let Some(lost) = self.sent.take_old(now, seq, mark) {
+                bytes += self.take_nacked(now, lost, (false, false));
+                sent_at = sent_at.max(lost.sent_at);
+            }
+        }
+        if !bytes.is_zero() {
+            let in_flight = self.in_flight;
+            let nack = congestion::Nack { now, bytes, sent_at, in_flight, cause: NackCause::Block };
+            let decision = self.control.on_nack(&nack);
+            self.decide(decision);
+        }
+    }
+
+    /// A packet that a NACK names leaves the window; returns its payload. The path selector hears whether it was trimmed at
+    /// the last hop, and whether it carried a mark.
+    pub(super) fn take_nacked(
+        &mut self,
+        now: Time,
+        lost: LostPacket,
+        (at_last_hop, ecn_ce): (bool, bool),
+    ) -> Bytes {
+        let len = self.take_out(lost);
+        if let Some(sample) = self.sample_of(now, lost) {
+            self.balancer.on_nack(sample, at_last_hop, ecn_ce, &mut self.random);
+        }
+        len
+    }
+}
