@@ -4,7 +4,7 @@ use super::bursts::Bursts;
 use super::cwr::Cwr;
 use super::opening::Opening;
 use super::reduction::Reduction;
-use super::{ColdState, Sender};
+use super::Sender;
 use crate::flow::message::Message;
 use alloc::boxed::Box;
 use farspan_units::{Duration, Purpose, Random, Time};
@@ -41,20 +41,18 @@ impl ConnectionState {
         is_needed.then(|| Box::new(Self { opening, bursts, cwr, reduction: None, rtt_noise }))
     }
 
-    /// Whether it asks for more when a packet leaves.
-    pub(super) const fn needs_slow_path(&self) -> bool {
-        self.opening.is_some() || self.bursts.is_some() || self.cwr.is_some() || self.reduction.is_some()
-    }
-}
-
-impl ColdState {
     /// An RTT sample as the sender takes it: with up to `most` on top, if samples are noisy.
-    #[inline]
+    #[cold]
     pub(super) fn sample(&mut self, rtt: Duration, most: Duration) -> Duration {
-        match self.connection.as_deref_mut().and_then(|connection| connection.rtt_noise.as_mut()) {
+        match &mut self.rtt_noise {
             None => rtt,
             Some(draws) => rtt + Duration::from_ps(draws.below(most.as_ps() + 1)),
         }
+    }
+
+    /// Whether it asks for more when a packet leaves.
+    pub(super) const fn needs_slow_path(&self) -> bool {
+        self.opening.is_some() || self.bursts.is_some() || self.cwr.is_some() || self.reduction.is_some()
     }
 }
 

@@ -208,7 +208,10 @@ impl Sender {
             self.srtt.update(rtt);
             return (rtt, false);
         };
-        let rtt = cold.sample(rtt, self.route.rtt_noise);
+        let rtt = match &mut cold.connection {
+            None => rtt,
+            Some(connection) => connection.sample(rtt, self.route.rtt_noise),
+        };
         cold.note_news(now);
         cold.rtt.update(rtt);
         self.srtt = cold.rtt.smoothed();

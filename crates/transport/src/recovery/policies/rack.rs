@@ -180,6 +180,7 @@ impl Rack {
 
     /// When the probe leaves (section 7.2: PTO = 2 SRTT, and TLP.max_ack_delay with one packet in flight, not after the
     /// time-out); `None`: none is to leave.
+    #[inline(always)]
     fn probe_due(&self, rto_policy: RtoPolicy) -> Option<Time> {
         let wanted = self.recovery_end.is_none() && self.probe.is_none() && self.in_order;
         let rto = self.rto_due(rto_policy);
@@ -189,6 +190,7 @@ impl Rack {
     }
 
     /// When the probe leaves, or else the time-out runs out.
+    #[inline(always)]
     fn tail_due(&self, rto_policy: RtoPolicy) -> Time {
         self.probe_due(rto_policy).unwrap_or_else(|| self.rto_due(rto_policy))
     }
