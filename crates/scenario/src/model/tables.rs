@@ -91,10 +91,11 @@ tables! {
         repeat_marks: bool,
         /// Whether a flow begins with a handshake, as a TCP connection does: a round trip before its first packet. Default: false.
         handshake: bool,
-        /// Payload that leaves in one go at most, as TCP's segments do that NICs cut up ("64KiB"); "0B": each packet leaves by
-        /// itself. Default: 0B.
+        /// Payload that leaves in one go at most, two packets at least, as TCP's segments do that NICs cut up ("64KiB"); "0B": each
+        /// packet leaves by itself. Default: 0B.
         burst: Bytes,
-        /// Whether a cut of the window on loss is spread over a round trip (proportional rate reduction, RFC 9937). Default: false.
+        /// Whether a cut of the window on loss is spread over a round trip (proportional rate reduction, RFC 9937), of flows whose
+        /// recovery is "rack". Default: false.
         prr: bool,
     }
 

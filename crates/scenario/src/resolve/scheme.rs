@@ -315,6 +315,14 @@ fn fill_ports(
             "write accounts = \"ingress\", or pfc.links = \"none\"",
         ));
     }
+    let switches = written.switches.or(base.switches).unwrap_or(SwitchSet::All);
+    if pfc.is_some() && switches == SwitchSet::Site {
+        return Err(ValueError::rule(
+            "scheme.ports.switches",
+            "border routers without a pool neither pause their neighbours nor heed a pause",
+            "write switches = \"all\", or pfc.links = \"none\"",
+        ));
+    }
     Ok(Ports {
         at: need_port("at", "\"enqueue\" or \"dequeue\"", written.at.or(base.at))?,
         red,
@@ -322,7 +330,7 @@ fn fill_ports(
         phantom,
         step: step.transpose()?,
         tiers: written.tiers.clone().unwrap_or(tiers),
-        switches: written.switches.or(base.switches).unwrap_or(SwitchSet::All),
+        switches,
         overflow,
         routing: written.routing.or(base.routing).unwrap_or(RoutingRule::Ecmp),
         telemetry: written.telemetry.or(base.telemetry).unwrap_or_default(),

@@ -167,18 +167,24 @@ fn ten_minutes_at_a_steady_round_trip_see_no_time_out_and_no_probe() {
 }
 
 #[test]
-fn messages_of_one_and_two_packets_are_never_probed_while_their_acks_are_held() {
-    // A window of a packet, whose ACK is held for 40 ms unless it is the last: far longer than the two round trips after which
-    // a probe would leave.
-    let mut scheme = tcp();
-    scheme.profile.acks = AckConfig::Delayed(DelayedConfig { quick: 0, ..DelayedConfig::default() });
-    let mut spec = flow_of(scheme, 1, 1, &[]);
-    let start = |n: u64| Time::ZERO + Duration::from_ms(n);
-    spec.flows = (0..10_000).map(|n| flow(0, 1, MSS * (1 + n % 2), start(n))).collect();
-    let outcome = run(&spec);
-    assert_eq!(outcome.totals.sent.packets, 15_000, "nothing is sent twice");
-    let counted = |count: fn(&FlowOutcome) -> u64| outcome.flows.iter().map(count).sum::<u64>();
-    assert_eq!(counted(|flow| flow.sender.probes) + counted(|flow| flow.sender.timeouts), 0);
-    let held = outcome.flows[1].finish.expect("it ends").since(start(1));
-    assert!(held >= Duration::from_ms(40) + rtt() * 2, "the first ACK was held: {held}");
+fn short_messages_are_never_probed_while_their_acks_are_held() {
+    // Windows as large as the receiver may hold ACKs of, for 40 ms unless the last packet is there: far longer than the two round
+    // trips after which a probe would leave.
+    for packets in [2, 4] {
+        let mut scheme = tcp();
+        let acks = DelayedConfig { packets, quick: 0, ..DelayedConfig::default() };
+        scheme.profile.acks = AckConfig::Delayed(acks);
+        let mut spec = flow_of(scheme, 1, u64::from(packets) - 1, &[]);
+        let start = |n: u64| Time::ZERO + Duration::from_ms(n);
+        let size = |n: u64| 1 + n % u64::from(packets);
+        spec.flows = (0..10_000).map(|n| flow(0, 1, MSS * size(n), start(n))).collect();
+        let outcome = run(&spec);
+        let all = (0..10_000).map(size).sum::<u64>();
+        assert_eq!(outcome.totals.sent.packets, all, "nothing is sent twice");
+        let counted = |count: fn(&FlowOutcome) -> u64| outcome.flows.iter().map(count).sum::<u64>();
+        assert_eq!(counted(|flow| flow.sender.probes) + counted(|flow| flow.sender.timeouts), 0);
+        let longest = u64::from(packets) - 1;
+        let held = outcome.flows[longest as usize].finish.expect("it ends").since(start(longest));
+        assert!(held >= Duration::from_ms(40) + rtt() * 2, "the first ACK was held: {held}");
+    }
 }

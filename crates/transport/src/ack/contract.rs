@@ -89,6 +89,11 @@ pub trait AckPolicy {
         Duration::ZERO
     }
 
+    /// How many packets at most wait for one ACK that is [delayed](Self::delays); 0: none do.
+    fn holds_packets(&self) -> u32 {
+        0
+    }
+
     /// A packet has arrived.
     fn on_arrival(&mut self, _arrival: &Arrival) -> Release {
         Release::Now

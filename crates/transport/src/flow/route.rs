@@ -33,6 +33,8 @@ pub struct Route {
     pub(crate) held: Bytes,
     /// How long the receiver [holds](AckPolicy::delays) an ACK for another packet.
     pub(crate) ack_delay: Duration,
+    /// So much in flight may wait for an ACK that is delayed, since no further packet comes.
+    pub(crate) lone: Bytes,
     /// The numbers of data and parity packets of a full block, if the scheme has blocks.
     shape: Option<Shape>,
     /// How many packets of a message may be shorter than full ones: the last ones, one and the parity of its block.
@@ -86,11 +88,13 @@ impl Route {
                 (true, WindowCheck::Below) => Gate::Below,
                 (true, WindowCheck::Fits) => Gate::Fits,
             },
-            connection: *connection,
+            // A control that takes samples of the delivery rate governs its own recovery, as under Linux's `cong_control`.
+            connection: Connection { prr: connection.prr && !needs.send_record, ..*connection },
             coding: coding.clone(),
             profile: profile.clone(),
             held,
             ack_delay,
+            lone: path.mss * u64::from(acks.holds_packets()),
             shape,
             tail: 1 + shape.map_or(0, |shape| u32::from(shape.parity())),
             block_timer: timer.unwrap_or(path.max_queueing),

@@ -4,7 +4,8 @@
 //! burst, what the flow's rate sends in a millisecond, and a third of the window. It does not wait with nothing in flight,
 //! with less left of the message than may leave, nor with a packet that is lost. A burst is no larger than the first two of
 //! these, but two packets at least (`tcp_tso_autosize`). It keeps its turn at the NIC; a pacer holds back the next one.
-//! Left out: that Linux does not wait where the next ACK is far off.
+//! Left out: that Linux takes two windows a round trip in slow start, and does not wait long after an application wrote, nor where
+//! the next ACK is far off.
 
 use super::connection::ConnectionState;
 use super::{Sender, UNPACED};

@@ -1,10 +1,10 @@
 //! The state of a sender that does as TCP's connections do, or whose RTT samples are noisy.
 
+use super::Sender;
 use super::bursts::Bursts;
 use super::cwr::Cwr;
 use super::opening::Opening;
 use super::reduction::Reduction;
-use super::Sender;
 use crate::flow::message::Message;
 use alloc::boxed::Box;
 use farspan_units::{Duration, Purpose, Random, Time};

@@ -50,11 +50,13 @@ impl Sender {
         self.note_paths(now, ack);
     }
 
-    /// The path selector hears of each packet that an ACK without a mark acknowledges first, but for the one that it echoes:
-    /// a marked packet would have had an ACK of its own, so that none of these was marked. Before they are acknowledged.
+    /// The path selector hears of each packet that an ACK acknowledges first, but for the one that it echoes. The mark of a delayed
+    /// ACK is that of all of them. Of a receiver that holds ACKs a marked packet has one of its own: none of what an ACK without a
+    /// mark acknowledges was marked, and of one with a mark it is not known. Before they are acknowledged.
     fn note_paths(&mut self, now: Time, ack: &WireAck<'_>) {
         // Of a coded message an ACK covers packets, too, that are not needed and need not have arrived.
-        let is_silent = !self.route.merges_acks() || ack.ecn_ce || self.blocks().is_some();
+        let is_unknown = ack.ecn_ce && !self.route.held.is_zero();
+        let is_silent = !self.route.merges_acks() || is_unknown || self.blocks().is_some();
         if is_silent || !self.sent.keeps_entropies() {
             return;
         }
@@ -66,7 +68,8 @@ impl Sender {
             in_flight -= self.len(seq);
             // The receiver kept them until the echoed one came: its round trip is that of the path.
             let sent_at = ack.echo.sent_at;
-            self.balancer.on_ack(PathSample { now, sent_at, entropy, in_flight }, false, &mut self.random);
+            let sample = PathSample { now, sent_at, entropy, in_flight };
+            self.balancer.on_ack(sample, ack.ecn_ce, &mut self.random);
         }
     }
 }

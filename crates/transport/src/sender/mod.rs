@@ -205,7 +205,7 @@ impl Sender {
     fn rto_policy(&self) -> RtoPolicy {
         let rto = self.cold.as_ref().map_or(self.route.rto, |cold| cold.rto);
         let (backs_off, ack_delay) = (self.route.recovery.backoff, self.route.ack_delay);
-        RtoPolicy { rto, backs_off, ack_delay, is_lone: self.in_flight <= self.route.path.mss }
+        RtoPolicy { rto, backs_off, ack_delay, is_lone: self.in_flight <= self.route.lone }
     }
 
     /// When the next packet may leave (may lie in the past, or be [`IN_TURN`]); `None` while there is nothing to send or the window is
@@ -294,11 +294,11 @@ impl Sender {
         if self.route.gate == Gate::Bursts {
             self.begin_burst();
         }
-        let before = self.in_flight;
+        let (before, cwnd) = (self.in_flight, self.cwnd);
         let deadline = self.transmit_one::<true>(now, to);
         if self.wants.slow_path() {
             self.end_burst(now);
-            self.note_reduced(self.in_flight - before);
+            self.note_reduced(self.in_flight - before, cwnd);
         }
         deadline
     }

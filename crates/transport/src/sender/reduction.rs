@@ -3,8 +3,8 @@
 //! Without it a sender falls silent until as much has arrived as its window was cut by, and then goes on with what is left
 //! of its clock of ACKs. With it each ACK lets a share go of what it says has arrived: the share of the window that is left.
 //! Counted in bytes, from the first loss that cuts the window until all that was sent before is acknowledged, or a
-//! time-out. Once less is in flight than the window, an ACK lets go what it says has arrived, and a packet more if it finds
-//! no loss. Left out: cuts on marks, which Linux spreads as well.
+//! time-out. Once less is in flight than the window, an ACK lets go what it says has arrived, and a packet more if it
+//! acknowledges the first packet that was missing and finds no loss. Left out: cuts on marks, which Linux spreads as well.
 
 use super::Sender;
 use farspan_units::Bytes;
@@ -20,13 +20,16 @@ pub(super) struct Reduction {
     delivered: Bytes,
     /// Payload sent since (prr_out).
     sent: Bytes,
+    /// All packets before this one were acknowledged at the last ACK.
+    acked_below: u32,
     /// It ends when all packets before this one are acknowledged.
     until: u32,
 }
 
 impl Reduction {
     /// Payload that may leave now, as of an ACK that has delivered so much (RFC 9937, section 6); `pipe`: payload in flight,
-    /// `ssthresh`: the window to which it is cut, `mss`: payload of a full packet, `is_safe`: whether the ACK finds no loss.
+    /// `ssthresh`: the window to which it is cut, `mss`: payload of a full packet, `is_safe`: whether the ACK finds no loss and
+    /// acknowledges the first packet that was missing.
     fn allowance(&self, newly: Bytes, pipe: Bytes, ssthresh: Bytes, (mss, is_safe): (Bytes, bool)) -> Bytes {
         let delivered = self.delivered - self.delivered_before;
         if pipe > ssthresh {
@@ -43,11 +46,14 @@ impl Reduction {
 impl Sender {
     /// A loss of so many bytes has cut the window: the cut is spread, unless one is already.
     pub(super) fn begin_reduction(&mut self, lost: Bytes) {
-        let (delivered, flight, until) = (self.delivered, self.in_flight + lost, self.sent.next());
+        let (delivered, flight) = (self.delivered, self.in_flight + lost);
+        let (acked_below, until) = (self.sent.base(), self.sent.next());
         let Some(connection) = self.connection_mut() else { return };
-        if connection.reduction.is_none() {
+        // One whose packets are acknowledged is over.
+        if connection.reduction.is_none_or(|reduction| reduction.until <= acked_below) {
             let (delivered_before, sent) = (delivered, Bytes::ZERO);
-            connection.reduction = Some(Reduction { flight, delivered_before, delivered, sent, until });
+            connection.reduction =
+                Some(Reduction { flight, delivered_before, delivered, sent, acked_below, until });
             self.wants = self.wants.slow_path_if(true);
         }
     }
@@ -60,10 +66,11 @@ impl Sender {
         }
     }
 
-    /// A packet of so many bytes has left.
-    pub(super) fn note_reduced(&mut self, len: Bytes) {
+    /// A packet of so many bytes has left by this window, which no decision of the control on the sending changes.
+    pub(super) fn note_reduced(&mut self, len: Bytes, cwnd: Bytes) {
         if let Some(reduction) = self.connection_mut().and_then(|connection| connection.reduction.as_mut()) {
             reduction.sent += len;
+            self.cwnd = cwnd;
         }
     }
 
@@ -80,7 +87,8 @@ impl Sender {
             return self.end_reduction();
         }
         let newly = now_delivered - core::mem::replace(&mut reduction.delivered, now_delivered);
-        let allowed = reduction.allowance(newly, pipe, ssthresh, (mss, is_safe));
+        let advances = base > core::mem::replace(&mut reduction.acked_below, base);
+        let allowed = reduction.allowance(newly, pipe, ssthresh, (mss, is_safe && advances));
         // The packet that was found lost first leaves at once, and nothing would let one go with none in flight.
         let allowed = if reduction.sent.is_zero() || pipe.is_zero() { allowed.max(mss) } else { allowed };
         self.cwnd = pipe + allowed;

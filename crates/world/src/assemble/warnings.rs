@@ -9,7 +9,7 @@ use farspan_scenario::{Fitting, Resolved};
 use farspan_sim::{Flow, InitialWindow, Spec};
 use farspan_transport::congestion::Ecn;
 use farspan_transport::proxy::ProxyKind;
-use farspan_transport::recovery::Rto;
+use farspan_transport::recovery::{RecoveryPolicy, Rto};
 use farspan_transport::{Class, Path};
 use farspan_units::{Bytes, Duration, PortId, TelemetryKind};
 use std::cell::LazyCell;
@@ -50,6 +50,8 @@ pub(super) fn of(resolved: &Resolved, world: &World, routes: &Routes) -> Vec<Str
         warnings.extend(time_out(world, class));
         warnings.extend(delay_target(resolved, world, class, &path));
         warnings.extend(first_time_out(resolved, world, class));
+        let reduction = reduction(resolved, world, class);
+        warnings.extend(reduction.filter(|_| !is_published(|a, b| a.transport == b.transport)));
     }
     warnings
 }
@@ -244,6 +246,18 @@ fn first_time_out(resolved: &Resolved, world: &World, class: Class) -> Option<St
             "transport.rto_initial = {initial} is longer than the run (stop.time = {stop}): one of the {} flows that loses its first packets before any \
              ACK has come never sends them again (a shorter rto_initial does, or transport.rto = \"path\")",
             name(class)
+        )
+    })
+}
+
+/// Rate reduction where time-outs alone find losses: there is nothing that it could spread.
+fn reduction(resolved: &Resolved, world: &World, class: Class) -> Option<String> {
+    let policy = world.spec.scheme(class).recovery.policy;
+    (resolved.scenario().transport.prr && policy != RecoveryPolicy::Rack).then(|| {
+        format!(
+            "transport.prr = true does nothing for {} flows: under recovery = \"{}\" time-outs alone find losses (\"rack\" finds them before)",
+            name(class),
+            policy.name()
         )
     })
 }

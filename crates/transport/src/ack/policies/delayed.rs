@@ -79,11 +79,16 @@ impl AckPolicy for Delayed {
         self.config.delay
     }
 
+    fn holds_packets(&self) -> u32 {
+        self.config.packets - 1
+    }
+
     fn on_arrival(&mut self, arrival: &Arrival) -> Release {
         let is_quick = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
         let changes = core::mem::replace(&mut self.ecn_ce, arrival.ecn_ce) != arrival.ecn_ce;
-        let held = if arrival.now < self.held_until { self.waiting } else { 0 };
+        // An ACK that is due now has not left yet: packets come before timers.
+        let held = if arrival.now <= self.held_until { self.waiting } else { 0 };
         let is_in_order = arrival.is_new && arrival.is_covered && !arrival.fills_gap;
         let is_urgent = arrival.is_last || arrival.asks || arrival.completes_block;
         if changes || is_quick || is_urgent || !is_in_order || held + 1 >= self.config.packets {
@@ -134,7 +139,8 @@ mod tests {
     fn a_packet_after_the_delay_begins_a_new_pair() {
         let mut policy = policy();
         assert_eq!(policy.on_arrival(&next(0)), Release::At(ms(40)));
-        assert_eq!(policy.on_arrival(&next(40)), Release::At(ms(80)), "the ACK before has left");
+        assert_eq!(policy.on_arrival(&next(41)), Release::At(ms(81)), "the ACK before has left");
+        assert_eq!(policy.on_arrival(&next(81)), Release::Now, "it is due, and has not left");
     }
 
     #[test]

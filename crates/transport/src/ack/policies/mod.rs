@@ -55,6 +55,12 @@ macro_rules! policies {
                 }
             }
 
+            fn holds_packets(&self) -> u32 {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.holds_packets(),)*
+                }
+            }
+
             fn on_arrival(&mut self, arrival: &Arrival) -> Release {
                 match self {
                     $($(#[$meta])* Self::$variant(policy) => policy.on_arrival(arrival),)*

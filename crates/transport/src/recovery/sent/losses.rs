@@ -78,7 +78,7 @@ pub(crate) struct RtoPolicy {
     pub backs_off: bool,
     /// How long the receiver may hold an ACK for another packet (RFC 8985, TLP.max_ack_delay).
     pub ack_delay: Duration,
-    /// Whether no more than one packet is in flight, so that no other one makes the receiver acknowledge it.
+    /// Whether so little is in flight that the receiver may hold its ACK: with an ACK for two packets, one.
     pub is_lone: bool,
 }
 

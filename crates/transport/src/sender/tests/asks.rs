@@ -186,3 +186,14 @@ fn a_packet_asks_when_the_pacer_would_take_longer_for_the_next_ones_than_the_tim
     assert_eq!(asks(4), [0]);
     assert_eq!(asks(2), [0, 1, 2, 3, 4]);
 }
+
+#[test]
+fn a_delayed_ack_tells_the_path_selector_of_all_its_packets_with_its_mark() {
+    let mut bench = Bench::new(Setup { acks: "delayed", ..Setup::default() });
+    assert_eq!(bench.send(us(0)), [0, 1, 2, 3]);
+    bench.ack_up_to(us(20), 1, us(0), 2);
+    // Packet 3 comes marked, and so did packet 2: marks that begin release what is held.
+    bench.ack_up_to(us(21), 3, us(0), 4);
+    assert_eq!((bench.last_ack().acked_packets, bench.last_ack().ecn_ce), (2, true));
+    assert_eq!(bench.log.lock().unwrap().entropies_acked, [100, 1, 102, 3]);
+}
