@@ -1,8 +1,9 @@
 """Gemini's testbeds: what flows get at a bottleneck inside a datacenter and between two, groups that join, unequal round trips, and pairs of
 controls at one buffer. Writes the tables of docs/src/testbeds.md.
 
-usage: testbeds.py FARSPAN [--jobs N]      runs all, keeps the numbers in bench/testbeds.json and writes the page
-       testbeds.py [--check]               writes the page from the kept numbers (or compares it)
+usage: testbeds.py FARSPAN [--jobs N] [--only PREFIX]      runs all, or those whose names begin so, keeps the numbers in
+                                                            bench/testbeds.json and writes the page
+       testbeds.py [--check]                               writes the page from the kept numbers (or compares it)
 
 150 runs, about twelve minutes on two cores.
 """
@@ -66,7 +67,7 @@ def jobs():
             rtts = ["topology.link_delay=2.43ms", "topology.wan.rtt=160ms"]
             all_runs[f"1:16 {buffer} {scheme}"] = ("tcp/shares", scheme, [*rtts, f"topology.buffer={buffer}KB", *window(20, 120)])
     for delay, wan in (("10 ms", []), ("none", ["topology.wan.rtt=413us"])):
-        for scheme, own in (("cubic", []), ("cubic with ECN", ECN), ("cubic paced", PACED), ("dctcp", []), ("gemini", [])):
+        for scheme, own in (("cubic", []), ("cubic with HyStart", HYSTART), ("cubic with ECN", ECN), ("cubic paced", PACED), ("dctcp", []), ("gemini", [])):
             for bursts, more in BURSTS.items():
                 settings = [*own, *wan, "stop.time=10s", *more]
                 all_runs[f"tiers {delay} {bursts} {scheme}"] = ("gemini/inter-dc", scheme.split()[0], settings)
@@ -74,6 +75,7 @@ def jobs():
 
 
 ECN = [f"scheme.{site}.congestion.ecn=true" for site in ("intra", "inter")] + ["scheme.ports.marking=step"]
+HYSTART = [f"scheme.{site}.congestion.hystart=linux" for site in ("intra", "inter")]
 PACED = [f"scheme.{site}.congestion.pacing=srtt" for site in ("intra", "inter")]
 
 
@@ -96,8 +98,8 @@ def run(binary, name, job):
     return kept
 
 
-def run_all(binary, workers):
-    all_runs = jobs()
+def run_all(binary, workers, prefix):
+    all_runs = {name: job for name, job in jobs().items() if name.startswith(prefix)}
     with ThreadPoolExecutor(workers) as pool:
         kept = pool.map(lambda name: run(binary, name, all_runs[name]), all_runs)
         return dict(zip(all_runs, kept, strict=True))
@@ -156,7 +158,10 @@ def shares(kept):
 
 
 def tiers(kept):
-    schemes = {"cubic": "CUBIC", "cubic with ECN": "CUBIC with ECN", "cubic paced": "CUBIC, paced", "dctcp": "DCTCP", "gemini": "Gemini"}
+    schemes = {
+        "cubic": "CUBIC", "cubic with HyStart": "CUBIC with Linux's HyStart", "cubic with ECN": "CUBIC with ECN",
+        "cubic paced": "CUBIC, paced", "dctcp": "DCTCP", "gemini": "Gemini",
+    }
     def cell(delay, bursts, scheme):
         run_of = kept[f"tiers {delay} {bursts} {scheme}"]
         return f"{run_of['sites']:g} / {run_of['wan']:g}"
@@ -170,9 +175,12 @@ def main():
     parser.add_argument("binary", nargs="?")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--only", default="", help="renew only runs whose names begin so")
     arguments = parser.parse_args()
     if arguments.binary:
-        KEPT.write_text(json.dumps(run_all(arguments.binary, arguments.jobs), indent=1) + "\n")
+        before = json.loads(KEPT.read_text()) if arguments.only else {}
+        kept = before | run_all(arguments.binary, arguments.jobs, arguments.only)
+        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
     kept = json.loads(KEPT.read_text())
     for part, table in (("dcn", dcn), ("wan", wan), ("groups", groups), ("fair", fair), ("shares", shares), ("tiers", tiers)):
         made_part.write(PAGE, "testbeds", table(kept), arguments.check, part)
