@@ -57,7 +57,7 @@ impl PortSums {
     /// The sums over `ports` of a run that took so long.
     #[must_use]
     pub fn of(ports: &[PortRecord], run: Duration) -> Self {
-        let sent: u64 = ports.iter().filter(|port| port.tier == NICS).map(|port| port.packets).sum();
+        let sent: u64 = ports.iter().filter(|port| port.tier == NICS).map(sent_packets).sum();
         let sums = |keep: &dyn Fn(&PortRecord) -> bool| {
             let mut kept = ports.iter().filter(|port| keep(port)).peekable();
             kept.peek().is_some().then_some(())?;
@@ -73,6 +73,12 @@ impl PortSums {
     }
 }
 
+/// Packets that a port has sent. What a fault loses is sent, and counted so, but for a packet whose last bit has not left when the
+/// run ends.
+fn sent_packets(port: &PortRecord) -> u64 {
+    port.packets.max(port.losses)
+}
+
 impl TierSums {
     fn of<'a>(ports: impl Iterator<Item = &'a PortRecord>, sent: u64, run: Duration) -> Self {
         let mut sums = Self::default();
@@ -80,8 +86,7 @@ impl TierSums {
         let mut queues = 0.0;
         for port in ports {
             sums.ports += 1;
-            // What a fault loses is sent, and counted so, but for a packet whose last bit has not left when the run ends.
-            sums.arrived += port.packets.max(port.losses) + (port.drops - port.losses);
+            sums.arrived += sent_packets(port) + (port.drops - port.losses);
             sums.dropped += port.drops;
             sums.lost += port.losses;
             sums.marked += port.marks;
@@ -128,6 +133,8 @@ mod tests {
         // A link that loses all, cut off while it sends its 518th packet.
         let black_hole = PortSums::of(&[port("wan", 517, 518, 518)], Duration::from_us(40)).tiers["wan"];
         assert_eq!((black_hole.arrived, black_hole.loss_rate), (518, Some(1.0)));
+        let nic = PortSums::of(&[port("host_up", 517, 518, 518)], Duration::from_us(40)).tiers["host_up"];
+        assert_eq!(nic.loss_of_sent, Some(1.0));
     }
 
     #[test]
