@@ -90,6 +90,10 @@ impl Context<'_> {
         };
         let pairs: Vec<_> = pairs.into_iter().enumerate().map(pair).collect::<Result<_, _>>()?;
         // What every pair gets anyway is left out: it follows the pairs still when these are changed.
+        if written.flows == Some(0) {
+            let cure = "give at least 1, or leave it out: one for each pair";
+            return Err(ValueError::rule(format!("{path}.flows"), "pairs without a flow", cure));
+        }
         let flows = written.flows.filter(|flows| *flows != pairs.len() as u64);
         Ok(Traffic::Pairs { pairs, flow_size, gap: written.gap.unwrap_or(Duration::ZERO), flows })
     }

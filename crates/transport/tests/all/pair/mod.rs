@@ -1,6 +1,7 @@
 //! Two endpoints, a virtual clock and a channel that loses, trims, reorders and duplicates real bytes: what arrives is
 //! what was sent, whatever the scheme.
 
+mod acks;
 mod cases;
 
 use farspan_transport::ack::{self, AckConfig, AckPolicy as _};
