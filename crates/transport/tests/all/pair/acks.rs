@@ -1,4 +1,4 @@
-//! What controls hear under every ACK policy, and flows whose packets overtake each other.
+//! The news of controls under every ACK policy, and flows whose packets overtake each other.
 
 use super::*;
 use farspan_transport::congestion::{
@@ -7,9 +7,9 @@ use farspan_transport::congestion::{
 use farspan_units::TelemetryKind;
 use std::sync::Mutex;
 
-/// The sums of what ACKs have said.
+/// The sums of the news of ACKs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Heard {
+struct AckSums {
     bytes: u64,
     packets: u64,
     /// Payload whose mark an ACK has echoed.
@@ -18,7 +18,7 @@ struct Heard {
 
 /// A window of eight packets that sums up what it hears.
 #[derive(Clone, Default)]
-struct Listening(Arc<Mutex<Heard>>);
+struct Listening(Arc<Mutex<AckSums>>);
 
 impl Factory for Listening {
     fn name(&self) -> &'static str {
@@ -50,10 +50,10 @@ impl Congestion for Listening {
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Decision {
-        let mut heard = self.0.lock().unwrap();
-        heard.bytes += ack.bytes_acked.get();
-        heard.packets += u64::from(ack.acked_packets);
-        heard.marked += if ack.ecn_ce { ack.echoed_bytes().get() } else { 0 };
+        let mut sums = self.0.lock().unwrap();
+        sums.bytes += ack.bytes_acked.get();
+        sums.packets += u64::from(ack.acked_packets);
+        sums.marked += if ack.ecn_ce { ack.echoed_bytes().get() } else { 0 };
         self.decision()
     }
 }
@@ -71,10 +71,10 @@ fn where_nothing_is_lost_or_overtaken_acks_say_each_byte_each_packet_and_each_ma
             pair.submit(0, 0, 100 * MSS, &Arc::new(scheme));
             pair.run();
             pair.assert_all_delivered();
-            let heard = *control.0.lock().unwrap();
-            assert_eq!((heard.bytes, heard.packets), (100 * MSS, 100), "{profile:?}");
+            let sums = *control.0.lock().unwrap();
+            assert_eq!((sums.bytes, sums.packets), (100 * MSS, 100), "{profile:?}");
             let marked = pair.hosts[1].delivered[0].marked_packets * MSS;
-            assert!(profile.repeats_marks || heard.marked == marked, "{heard:?} of {marked}: {profile:?}");
+            assert!(profile.repeats_marks || sums.marked == marked, "{sums:?} of {marked}: {profile:?}");
         }
     }
 }
