@@ -121,7 +121,7 @@ pub mod wire;
 pub use endpoint::{Endpoint, EndpointConfig, Event, MAX_HOSTS};
 pub use flow::connection::Connection;
 pub use flow::counters::{ReceiverCounters, SenderCounters};
-pub use flow::message::{Incoming, Message, Poll, Received, Transmit, Trimmed};
+pub use flow::message::{AppendError, Incoming, Message, Poll, Received, Transmit, Trimmed};
 pub use flow::outcome::FlowOutcome;
 pub use flow::profile::{FlowProfile, Profiles};
 pub use flow::route::Route;

@@ -40,8 +40,8 @@ mod parts;
 pub mod testing;
 
 pub use contract::{
-    Ack, Cnp, Congestion, Custom, Decision, Ecn, Factory, Floor, Loss, Nack, NackCause, NackRule, Needs,
-    OnNack, Pull, SendRecord, Sent, SignalBytes, Start, Timeout,
+    Ack, Cnp, Congestion, Custom, Decision, Ecn, Factory, Floor, Idle, Loss, Nack, NackCause, NackRule,
+    Needs, OnNack, Pull, SendRecord, Sent, SignalBytes, Start, Timeout,
 };
 pub use controls::*;
 pub use parts::pace::Pacing;

@@ -139,12 +139,17 @@ impl Endpoint {
         self.arm_block_timer(key);
     }
 
-    /// A receiver holds an ACK, or owes a pull.
+    /// A receiver holds an ACK, owes a pull, or has a message of a persistent flow in full.
     #[cold]
     fn follow_up(&mut self, now: Time, name: PeerFlow) {
         let name = self.known_as(name);
-        if self.receivers.find(name).is_some_and(|(_, receiver)| receiver.takes_turn()) {
-            self.pulls.add(name);
+        if let Some((_, receiver)) = self.receivers.find(name) {
+            if receiver.takes_turn() {
+                self.pulls.add(name);
+            }
+            while let Some(report) = receiver.take_delivered(now, self.config.mss) {
+                self.events.push_back(Event::Delivered(report));
+            }
         }
         self.release_pulls(now);
         self.arm_reply_timer();
@@ -279,10 +284,13 @@ impl Endpoint {
         {
             return None;
         }
-        let FlowProfile { acks, pulls, cnps, signals, repeats_marks } = self.profiles.get(profile)?;
+        let profile = self.profiles.get(profile)?;
+        let FlowProfile { pulls, cnps, signals, persistent, .. } = profile;
+        // A persistent flow has no last packet that could be known.
+        let packets = if *persistent { u32::MAX } else { packets };
         let mtu = self.config.mss + self.config.header;
         let owed = pulls.map(|pulls| Owed::new(from, pulls, self.line_rate, mtu));
-        let duties = Duties::new(acks, owed, cnps.map(Notifier::new), *repeats_marks);
+        let duties = Duties::new(profile, owed, cnps.map(Notifier::new));
         let start = receiver::ack_entropy_start(self.config.seed, name.flow);
         Some(self.receivers.insert(match layout {
             None => Receiver::new(name, packets, (start, *signals), duties),

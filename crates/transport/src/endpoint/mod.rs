@@ -14,7 +14,7 @@ mod schedule;
 mod timers;
 
 use crate::coding::Decoded;
-use crate::flow::message::{Incoming, Message, Poll, Received, Transmit, Trimmed};
+use crate::flow::message::{AppendError, Incoming, Message, Poll, Received, Transmit, Trimmed};
 use crate::flow::profile::Profiles;
 use crate::path::Path;
 use crate::proxy::Proxies;
@@ -64,9 +64,9 @@ impl EndpointConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// A sender has its last ACK.
+    /// A sender has its last ACK, or that of a message of a persistent flow.
     Finished(SenderReport),
-    /// A receiver has its last byte.
+    /// A receiver has its last byte, or that of a message of a persistent flow and all before it.
     Delivered(ReceiverReport),
     /// The proxy of a sender was silent for too long: the message goes straight to its receiver from now on.
     WentDirect {
@@ -102,6 +102,7 @@ fn is_live(timer: Timer, senders: &Table<Live>, receivers: &Table<Receiver>) -> 
 /// |---|---|
 /// | build it | [`Self::new`], [`Self::with_profiles`], [`Self::with_proxy`] |
 /// | let control packets alone leave while a link pauses data | [`Self::poll_control`] |
+/// | let further messages follow on a flow | [`Self::append`], [`Self::open_messages`] |
 /// | end flows early, where peers may fall silent or begin anew | [`Self::cancel`], [`Self::forget`], [`Self::forget_peer`] |
 /// | set proxies up, and let one fail | [`Self::relay`], [`Self::expect_relayed`], [`Self::fail_proxy`] |
 /// | look on, which changes nothing | [`Self::host`], [`Self::sender`], [`Self::packet_state`], [`Self::receiver`], [`Self::relayed`], [`Self::proxy_waiting`], [`Self::proxy_queue`] |
@@ -190,6 +191,19 @@ impl Endpoint {
         self.add_sender(now, sender);
     }
 
+    /// Takes a further message of a [persistent](crate::FlowProfile::persistent) flow that this host is sending: it leaves after those
+    /// before it. Gives its index among the flow's messages, which the [events](Event) of its ends name. Packets number on from the last of
+    /// the message before: the bytes that [`Received`] and [`Transmit`] name are counted as if each packet were a full one.
+    ///
+    /// # Errors
+    /// No such flow, or its numbers do not reach.
+    pub fn append(&mut self, now: Time, flow: FlowId, size: Bytes) -> Result<u32, AppendError> {
+        let (key, live) = self.senders.find(flow).ok_or(AppendError::Unknown { flow })?;
+        let index = live.sender.append(now, size)?;
+        live.settle(now, key, &mut self.timers, &mut self.schedule);
+        Ok(index)
+    }
+
     fn add_sender(&mut self, now: Time, sender: Sender) {
         let live = Live { sender, armed: UNARMED };
         let key = self.senders.insert(live);
@@ -274,9 +288,17 @@ impl Endpoint {
         self.replies.push(Reply::bare(from, entropy, feedback));
     }
 
-    /// A sender has its last ACK.
+    /// A sender has its last ACK, or that of a message of a persistent flow, which goes on.
     #[cold]
     fn finish(&mut self, now: Time, key: Key<FlowId>) {
+        if let Some(live) = self.senders.get_mut(key).filter(|live| live.sender.is_persistent()) {
+            while let Some(report) = live.sender.take_finished(now) {
+                self.events.push_back(Event::Finished(report));
+            }
+            let deadline = live.sender.deadline(now);
+            live.arm_recovery(deadline, &mut self.timers);
+            return live.settle(now, key, &mut self.timers, &mut self.schedule);
+        }
         let is_onward = self.ends_onward(now, key.name);
         if let Some(live) = self.senders.remove(key)
             && !is_onward
@@ -411,6 +433,12 @@ impl Endpoint {
     #[must_use]
     pub fn sender(&self, flow: FlowId) -> Option<SenderView> {
         self.senders.by_name(flow).map(|live| live.sender.view())
+    }
+
+    /// The messages of a live sender's [persistent](crate::FlowProfile::persistent) flow that have not ended, the oldest first, as if
+    /// they did so at `now`.
+    pub fn open_messages(&self, now: Time, flow: FlowId) -> impl Iterator<Item = SenderReport> {
+        self.senders.by_name(flow).into_iter().flat_map(move |live| live.sender.open_messages(now))
     }
 
     /// The state of packet `seq` at the live sender of `flow`; `None` without a live sender.

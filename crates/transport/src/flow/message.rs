@@ -38,6 +38,36 @@ impl Message {
     }
 }
 
+/// Why a message does not follow on a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AppendError {
+    /// No sender has this number.
+    #[error("no live flow has the number {flow}: submit the first message of a flow, then append others")]
+    Unknown {
+        /// The number.
+        flow: FlowId,
+    },
+    /// The flow ends with its message.
+    #[error("flow {flow} is not persistent: give its profile `persistent: true`")]
+    NotPersistent {
+        /// The flow.
+        flow: FlowId,
+    },
+    /// The flow has no numbers left for the message's packets, or the message has none.
+    #[error(
+        "flow {flow} has numbers for {left} more packets, too few for {size}, or the message is empty: begin another flow"
+    )]
+    NoNumbers {
+        /// The flow.
+        flow: FlowId,
+        /// Payload of the message.
+        size: Bytes,
+        /// How many packets may follow.
+        left: u32,
+    },
+}
+
 /// Whether the payload of a packet was cut off on its way; its header still says how long that was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Trimmed {

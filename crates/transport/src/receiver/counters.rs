@@ -10,6 +10,9 @@ use farspan_units::{Bytes, FlowId, HostId, Purpose, Random, Time};
 pub struct ReceiverReport {
     /// Its number at its sender.
     pub flow: FlowId,
+    /// Its index among the messages of its flow, from 0; of more than one only where the flow is persistent. Counters are then those
+    /// since the message before was here in full.
+    pub message: u32,
     /// Its sender, though it may have come through a proxy.
     pub from: HostId,
     /// When the last byte came.
@@ -131,7 +134,15 @@ impl Counters {
     pub(crate) fn report(&self, flow: FlowId, from: HostId, delivered_at: Time) -> ReceiverReport {
         let Self { goodput, arrived, marked, .. } = *self;
         let (arrived_packets, marked_packets) = (u64::from(arrived), u64::from(marked));
-        ReceiverReport { flow, from, delivered_at, bytes: goodput, arrived_packets, marked_packets }
+        ReceiverReport {
+            flow,
+            message: 0,
+            from,
+            delivered_at,
+            bytes: goodput,
+            arrived_packets,
+            marked_packets,
+        }
     }
 }
 

@@ -11,11 +11,12 @@
 
 mod bitmap;
 mod counters;
+mod messages;
 
-use crate::ack::{self, AckConfig, AckPolicy};
+use crate::ack::{self, AckPolicy};
 use crate::balance::Entropy;
 use crate::coding::{Decoded, IncomingBlocks, Layout, Progress};
-use crate::flow::profile::AckSignals;
+use crate::flow::profile::{AckSignals, FlowProfile};
 use crate::notifier::Notifier;
 use crate::pulls::{Owed, Pulls};
 use crate::replies::{Held, Replies, Reply};
@@ -28,6 +29,7 @@ pub(crate) use counters::{Counters, ack_entropy_start};
 pub use counters::{ReceiverReport, ReceiverView};
 use counters::{arrived, trimmed};
 use farspan_units::{Bytes, HostId, Telemetry, Time};
+use messages::Messages;
 
 /// A packet farther than this above the cumulative one is not taken in: a forged number must not claim memory.
 const REACH: u32 = 1 << 22;
@@ -67,19 +69,23 @@ pub(crate) struct Duties {
     notifier: Option<Notifier>,
     /// Of a profile whose ACKs repeat marks: whether they do now.
     repeats: Option<bool>,
+    /// Of a persistent flow.
+    messages: Option<Box<Messages>>,
 }
 
 impl Duties {
     /// Those of a profile, of `owed` pulls and of CNPs; `None`: there are none.
     pub(crate) fn new(
-        acks: &AckConfig,
+        profile: &FlowProfile,
         owed: Option<Owed>,
         notifier: Option<Notifier>,
-        repeats_marks: bool,
     ) -> Option<Box<Self>> {
+        let &FlowProfile { ref acks, repeats_marks, persistent, .. } = profile;
         let (policy, repeats) = (acks.build(), repeats_marks.then_some(false));
-        let any = policy.wants_arrivals() || owed.is_some() || notifier.is_some() || repeats_marks;
-        any.then(|| Box::new(Self { policy, held: None, waiting: None, owed, notifier, repeats }))
+        let any =
+            policy.wants_arrivals() || owed.is_some() || notifier.is_some() || repeats_marks || persistent;
+        let messages = persistent.then(Box::default);
+        any.then(|| Box::new(Self { policy, held: None, waiting: None, owed, notifier, repeats, messages }))
     }
 
     /// The mark that the ACK of a packet brings which came with this one, or says that the sender has cut its window.
@@ -216,7 +222,23 @@ impl Receiver {
     }
 
     fn takes_in(&self, data: &wire::Data) -> bool {
-        self.counters.owns(data) && data.seq.saturating_sub(self.cumulative) <= REACH
+        (self.counters.owns(data) || self.may_have(data)) && data.seq.saturating_sub(self.cumulative) <= REACH
+    }
+
+    /// Whether a packet can be one of a persistent flow.
+    #[cold]
+    fn may_have(&self, data: &wire::Data) -> bool {
+        self.messages().is_some_and(|messages| messages.may_have(data))
+    }
+
+    fn messages(&self) -> Option<&Messages> {
+        self.duties.as_ref()?.messages.as_deref()
+    }
+
+    /// Takes out the oldest message of a persistent flow that is here in full, and was not taken out before.
+    pub(crate) fn take_delivered(&mut self, now: Time, mss: Bytes) -> Option<ReceiverReport> {
+        let state = (self.cumulative, &self.counters, mss);
+        self.duties.as_mut()?.messages.as_mut()?.take_delivered(now, self.name, state)
     }
 
     /// A block whose timer has run out at `now`; call until `None`. [`Self::missing`] says what to ask for.
@@ -280,7 +302,7 @@ impl Receiver {
             replies.push(reply);
             return false;
         }
-        self.acknowledge_by_policy(now, is_new, ecn_ce, (data.len, data.ask), reply, replies)
+        self.acknowledge_by_policy(now, is_new, ecn_ce, (data.packets, data.len, data.ask), reply, replies)
     }
 
     #[cold]
@@ -289,11 +311,11 @@ impl Receiver {
         now: Time,
         is_new: bool,
         ecn_ce: bool,
-        (len, asks): (u16, bool),
+        (end, len, asks): (u32, u16, bool),
         mut reply: Reply,
         replies: &mut Replies,
     ) -> bool {
-        let (is_last, seq) = (self.is_complete(), reply.feedback.seq);
+        let (is_complete, seq) = (self.is_complete(), reply.feedback.seq);
         let to = PeerFlow { peer: reply.to, flow: reply.feedback.flow };
         let Some(duties) = &mut self.duties else { return false };
         let Fate::Arrived { block_complete, ecn_ce: echoed, .. } = &mut reply.feedback.fate else {
@@ -302,6 +324,13 @@ impl Receiver {
         let block_complete = *block_complete;
         *echoed = duties.mark_of(ecn_ce, asks);
         let is_echoed = *echoed;
+        let mut ends_message = false;
+        if let Some(messages) = &mut duties.messages {
+            if is_new {
+                messages.note(seq, end, len);
+            }
+            ends_message = messages.has_delivered(self.cumulative);
+        }
         let arrival = ack::Arrival {
             now,
             seq,
@@ -316,7 +345,7 @@ impl Receiver {
             ecn_ce: is_echoed,
             asks,
             completes_block: block_complete,
-            is_last,
+            is_last: is_complete || ends_message,
         };
         let held = duties.held.take().and_then(|held| replies.forget(held));
         let waiting = duties.waiting.take().or(held);
@@ -331,7 +360,7 @@ impl Receiver {
         }
         let is_held = duties.held.is_some();
         self.notify(now, to, ecn_ce, replies);
-        self.earn_pull(is_new) || is_held
+        self.earn_pull(is_new) || is_held || ends_message
     }
 
     /// A packet has come, whole or trimmed: a CNP to where it came from waits for the NIC if the flow's profile asks for one.

@@ -1,6 +1,7 @@
 //! Receivers: each arrival and the reply to it.
 
 use super::*;
+use crate::ack::AckConfig;
 use crate::coding::Shape;
 use crate::wire::Echo;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -29,13 +30,15 @@ fn receiver(packets: u32) -> Receiver {
 
 #[test]
 fn acks_repeat_a_mark_until_the_sender_says_that_it_has_cut_its_window() {
-    let mut duties = Duties::new(&AckConfig::default(), None, None, true).expect("it has duties");
+    let mut duties = Duties::new(&FlowProfile { repeats_marks: true, ..FlowProfile::default() }, None, None)
+        .expect("it has duties");
     let arrivals =
         [(false, false), (true, false), (false, false), (false, true), (false, false), (true, true)];
     let marks = arrivals.map(|(ecn_ce, has_cut)| duties.mark_of(ecn_ce, has_cut));
     assert_eq!(marks, [false, true, true, false, false, true]);
     let delayed = AckConfig::by_name("delayed").unwrap();
-    let mut exact = Duties::new(&delayed, None, None, false).expect("it has duties");
+    let mut exact = Duties::new(&FlowProfile { acks: delayed, ..FlowProfile::default() }, None, None)
+        .expect("it has duties");
     assert!(exact.mark_of(true, false) && !exact.mark_of(false, false));
 }
 
@@ -314,7 +317,11 @@ struct Holding {
 impl Holding {
     fn new() -> Self {
         let config = ack::coalesced::CoalescedConfig { bytes: Bytes::new(1000), gap: true };
-        let acks = Duties::new(&AckConfig::Coalesced(config), None, None, false);
+        let acks = Duties::new(
+            &FlowProfile { acks: AckConfig::Coalesced(config), ..FlowProfile::default() },
+            None,
+            None,
+        );
         Self {
             receiver: Receiver::new(NAME, 200, (0, AckSignals::default()), acks),
             replies: Replies::default(),

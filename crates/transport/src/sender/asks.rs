@@ -22,12 +22,15 @@ use farspan_units::Bytes;
 const SMALL: u64 = 4;
 
 impl Sender {
-    /// For how many packets an ACK of so many bytes stands: as many as have so much, of which only the last is shorter; one
-    /// where each packet has its own.
+    /// For how many packets an ACK of so many bytes stands: as many as have so much, of which only the last of a message is shorter;
+    /// one where each packet has its own.
     #[cold]
-    pub(super) fn packets_of(&self, bytes: Bytes) -> u32 {
+    pub(super) fn packets_of(&mut self, bytes: Bytes) -> u32 {
         if !self.route.merges_acks() {
             return 1;
+        }
+        if let Some(packets) = self.packets_of_messages(bytes) {
+            return packets;
         }
         u32::try_from(bytes.segments(self.route.path.mss)).unwrap_or(u32::MAX).max(1)
     }

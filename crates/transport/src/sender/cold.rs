@@ -34,7 +34,13 @@ pub(super) struct ColdState {
 
 impl ColdState {
     /// The state that `route` asks for; `None`: nothing.
-    pub(super) fn new(now: Time, message: &Message, seed: u64, layout: Option<Layout>) -> Option<Box<Self>> {
+    pub(super) fn new(
+        now: Time,
+        message: &Message,
+        seed: u64,
+        layout: Option<Layout>,
+        packets: u32,
+    ) -> Option<Box<Self>> {
         let route = &message.route;
         let config = &route.recovery;
         let recovery = config.policy.build(now);
@@ -44,7 +50,7 @@ impl ColdState {
         let keeps_something = !matches!(recovery, Recovery::PerPacketRto(_));
         let asks = !route.held.is_zero();
         let is_proxied = message.via.is_some();
-        let connection = ConnectionState::of(now, message, seed);
+        let connection = ConnectionState::of(now, message, seed, packets);
         let is_needed = records.is_some()
             || is_adaptive
             || keeps_something
@@ -53,7 +59,7 @@ impl ColdState {
             || is_proxied
             || connection.is_some();
         is_needed.then(|| {
-            let mut cold = Self::with(now, message, recovery, records, blocks);
+            let mut cold = Self::with(now, message, packets, recovery, records, blocks);
             if connection.as_ref().is_some_and(|connection| connection.opening.is_some()) {
                 cold.available = 0;
             }
@@ -66,6 +72,7 @@ impl ColdState {
     pub(super) fn with(
         now: Time,
         message: &Message,
+        packets: u32,
         recovery: Recovery,
         records: Option<Records>,
         blocks: Option<OutgoingBlocks>,
@@ -77,7 +84,7 @@ impl ColdState {
             rto: message.route.rto,
             blocks,
             asked_below: 0,
-            available: message.via.as_ref().map_or(u32::MAX, |via| via.limit),
+            available: message.via.as_ref().map_or(packets, |via| via.limit.min(packets)),
             proxied: ProxiedState::of(now, message).map(Box::new),
             connection: None,
         })

@@ -12,6 +12,7 @@ mod connection;
 mod cwr;
 mod feedback;
 mod maps;
+mod messages;
 mod nacks;
 mod opening;
 mod packet;
@@ -54,9 +55,9 @@ pub(crate) struct Sender {
     flow: FlowId,
     /// Where its packets go: to the receiver, or the proxy on the way.
     to: HostId,
-    /// How many packets the message has.
+    /// How many packets the message has; of a persistent flow the packet after the last of its oldest message that has not ended.
     packets: u32,
-    /// Payload of the message's last segment.
+    /// Payload of that message's last segment.
     last_len: u16,
     /// The index of the flow's profile in the list that both ends know.
     profile: u8,
@@ -115,7 +116,7 @@ impl Sender {
         let layout = route.layout(*size);
         let packets = layout.as_ref().map_or(segments, Layout::packets);
         let wants = Wants::new(&route.needs, &balancer, layout.is_some() || route.merges_acks());
-        let cold = ColdState::new(now, message, seed, layout);
+        let cold = ColdState::new(now, message, seed, layout, packets);
         let numbers = message.via.as_ref().is_some_and(|via| via.numbers.is_some());
         let connection = cold.as_ref().and_then(|cold| cold.connection.as_deref());
         let has_more = connection.is_some_and(ConnectionState::needs_slow_path);
@@ -151,10 +152,10 @@ impl Sender {
         self.flow
     }
 
-    /// Whether every packet is acknowledged.
+    /// Whether every packet is acknowledged; of a persistent flow, whether the oldest message has ended that had not, or none waits.
     #[inline]
     pub(crate) fn is_finished(&self) -> bool {
-        self.sent.base() == self.packets && !self.awaits_receiver()
+        self.sent.base() >= self.packets && !self.awaits_receiver()
     }
 
     /// Whether the endpoint's schedule holds it.
@@ -253,8 +254,11 @@ impl Sender {
         has_room && self.route.gate == Gate::Fits
     }
 
-    /// The payload of the whole message.
+    /// The payload of the whole message; of a persistent flow, that which was sent.
     fn size(&self) -> Bytes {
+        if let Some(sent) = self.first_payload() {
+            return sent;
+        }
         let segments =
             |packets| self.route.path.mss * u64::from(packets - 1) + Bytes::new(u64::from(self.last_len));
         self.blocks().map_or_else(|| segments(self.packets), |blocks| blocks.layout().size())
@@ -268,6 +272,9 @@ impl Sender {
 
     #[cold]
     fn len_at_end(&self, seq: u32) -> Bytes {
+        if let Some(len) = self.len_in_messages(seq) {
+            return len;
+        }
         let len = self.blocks().map_or(self.last_len, |blocks| blocks.layout().len(seq));
         Bytes::new(u64::from(len))
     }
@@ -342,7 +349,7 @@ impl Sender {
         let header = wire::Data {
             flow: self.flow,
             seq,
-            packets: self.packets,
+            packets: if SLOW && self.wants.slow_path() { self.end_of(seq) } else { self.packets },
             len: len.get() as u16,
             sent_at: now,
             entropy,
@@ -362,6 +369,11 @@ impl Sender {
     /// The further fields in the header of packet `seq`, which leaves now.
     #[inline(never)]
     fn more(&mut self, seq: u32, header: &wire::Data, retransmission: bool) -> More {
+        if self.is_persistent() {
+            let resent = retransmission.then(|| Bytes::new(u64::from(header.len)));
+            self.note_left(header.sent_at, seq, resent);
+            return More::InMessages;
+        }
         if let Some(numbers) = self.cold.as_mut().and_then(|cold| cold.numbers()) {
             let sent = &self.sent;
             let is_open = |seq, left_at| sent.holds_sent(header.sent_at, seq, left_at);

@@ -78,7 +78,7 @@ impl Sender {
     /// next time-out may run out earlier than before.
     #[cold]
     pub(super) fn on_handshake_ack(&mut self, now: Time, seq: u32, echo: Echo, ecn_ce: bool) -> bool {
-        let packets = self.packets;
+        let (packets, end) = (self.packets, self.end());
         let Some(cold) = self.cold.as_mut().filter(|_| seq == packets && echo.sent_at <= now) else {
             return false;
         };
@@ -86,7 +86,7 @@ impl Sender {
         if connection.and_then(|connection| connection.opening.take()).is_none() {
             return false;
         }
-        cold.available = u32::MAX;
+        cold.available = end;
         self.wants = self.wants.slow_path_if(self.needs_slow_path());
         let sent_at = echo.sent_at;
         let (rtt, _) = self.take_rtt(now, now.since(sent_at));

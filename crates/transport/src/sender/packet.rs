@@ -30,7 +30,7 @@ impl DataPacket {
     #[inline]
     pub const fn header(&self) -> Header {
         match self.more {
-            More::None => Header::Data(self.header),
+            More::None | More::InMessages => Header::Data(self.header),
             More::Blocks(InBlocks { shape, last_len, block_wait_ns }) => {
                 Header::Coded(wire::Coded { data: self.header, shape, last_len, block_wait_ns })
             }
@@ -42,7 +42,7 @@ impl DataPacket {
         }
     }
 
-    /// Whether it has further header fields, which no packet record has room for.
+    /// Whether it has further header fields, or is of a persistent flow, so that its record is not a plain one.
     #[must_use]
     #[inline]
     pub const fn has_more(&self) -> bool {
@@ -54,7 +54,7 @@ impl DataPacket {
         let wire::Data { seq, packets, len, entropy, .. } = self.header;
         let layout = match self.more {
             More::Blocks(b) => Layout::of_header(b.shape, packets, b.last_len, mss),
-            More::None | More::Place(_) | More::Opens => None,
+            More::None | More::InMessages | More::Place(_) | More::Opens => None,
         };
         let start = u64::from(seq) * mss.get();
         let plain = || Payload::Source(start..start + u64::from(len));
@@ -151,6 +151,8 @@ pub(super) enum More {
     Place(wire::Place),
     /// None, of a packet that opens its flow.
     Opens,
+    /// None, of a packet of a persistent flow: it says where its own message ends.
+    InMessages,
 }
 
 /// The header fields that only coded packets have: see [`wire::Coded`].
@@ -169,7 +171,7 @@ impl Wants {
     const TIMER: u8 = 1;
     const SENT: u8 = 2;
     const RECORDS: u8 = 4;
-    /// Few senders have it: of a coded message, with numbers, ACKs for several packets, a handshake or bursts.
+    /// Few senders have it: of a coded message or a persistent flow, with numbers, ACKs for several packets, a handshake or bursts.
     const SLOW_PATH: u8 = 8;
     const FEEDBACK: u8 = 16;
     const ACKS: u8 = 32;

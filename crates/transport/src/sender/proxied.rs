@@ -109,22 +109,23 @@ impl Sender {
 
     /// The cold state, which `message` alone does not ask for.
     fn cold_of(&mut self, now: Time, message: &Message) -> &mut ColdState {
+        let packets = self.packets;
         self.cold.get_or_insert_with(|| {
             let recovery = message.route.recovery.policy.build(now);
-            ColdState::with(now, message, recovery, None, None)
+            ColdState::with(now, message, packets, recovery, None, None)
         })
     }
 
     /// No packet from this one on may be sent yet.
     #[inline]
     pub(super) fn available(&self) -> u32 {
-        self.cold.as_ref().map_or(self.packets, |cold| cold.available.min(self.packets))
+        self.cold.as_ref().map_or(self.packets, |cold| cold.available)
     }
 
     /// More of the message is here: all packets below this one.
     pub(crate) fn extend(&mut self, available: u32) {
         if let Some(cold) = &mut self.cold {
-            cold.available = cold.available.max(available);
+            cold.available = cold.available.max(available.min(self.packets));
         }
     }
 

@@ -32,6 +32,8 @@ pub struct SenderView {
 pub struct SenderReport {
     /// The flow.
     pub flow: FlowId,
+    /// Its index among the messages of its flow, from 0; of more than one only where the flow is persistent.
+    pub message: u32,
     /// Where it went.
     pub to: HostId,
     /// Its payload.
@@ -116,12 +118,13 @@ impl Sender {
             self.in_flight.is_zero() || !self.is_finished(),
             "nothing is in flight when everything is acknowledged"
         );
-        SenderReport {
+        self.message_report(finished_at, 0).unwrap_or_else(|| SenderReport {
             flow: self.flow,
+            message: 0,
             to: self.receiver(),
             size: self.size(),
             finished_at,
             counters: self.counters(),
-        }
+        })
     }
 }

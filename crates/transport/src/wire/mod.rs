@@ -35,9 +35,10 @@ pub struct Data {
     pub flow: FlowId,
     /// Which segment of the message, from 0. A retransmission carries the same number.
     pub seq: u32,
-    /// How many segments the message has.
+    /// How many segments the message has; of a [persistent](crate::FlowProfile::persistent) flow, whose segments are numbered through
+    /// all its messages, the number after that of this message's last.
     pub packets: u32,
-    /// Payload of this segment, in bytes; only the last segment is shorter than the MSS.
+    /// Payload of this segment, in bytes; only the last segment of a message is shorter than the MSS.
     pub len: u16,
     /// When this transmission started on the sender's NIC (the sender's clock).
     pub sent_at: Time,

@@ -176,6 +176,19 @@ pub struct Loss {
     pub in_flight: Bytes,
 }
 
+/// A message follows on a flow that had nothing left to send, and nothing in flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Idle {
+    /// Now.
+    pub now: Time,
+    /// How long ago a packet last left.
+    pub idle: Duration,
+    /// The time-out, which says what a long idle time is.
+    pub rto: Duration,
+    /// The flow's first window.
+    pub initial_cwnd: Bytes,
+}
+
 /// Packets were not acknowledged within the retransmission time-out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timeout {

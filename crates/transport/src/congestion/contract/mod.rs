@@ -6,7 +6,7 @@ mod nacks;
 mod needs;
 
 pub use custom::{Custom, Factory};
-pub use events::{Ack, Cnp, Loss, Nack, NackCause, Pull, SendRecord, Sent, Start, Timeout};
+pub use events::{Ack, Cnp, Idle, Loss, Nack, NackCause, Pull, SendRecord, Sent, Start, Timeout};
 pub use nacks::{NackRule, OnNack};
 pub use needs::{Ecn, Needs, SignalBytes};
 
@@ -132,6 +132,12 @@ pub trait Congestion {
 
     /// A time-out ran out.
     fn on_timeout(&mut self, _timeout: &Timeout) -> Decision {
+        self.decision()
+    }
+
+    /// A message follows on an idle flow whose scheme has [`Connection::idle_restart`](crate::Connection::idle_restart); its first
+    /// packet has not left. What the window was says little of the path now (RFC 5681, section 4.1): never a reason to send more.
+    fn on_idle(&mut self, _idle: &Idle) -> Decision {
         self.decision()
     }
 

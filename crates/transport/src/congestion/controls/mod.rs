@@ -24,7 +24,7 @@ pub mod unocc;
 pub mod vegas;
 
 use crate::congestion::contract::{
-    Ack, Cnp, Congestion, Custom, Decision, Floor, Loss, Nack, Needs, Pull, Sent, Start, Timeout,
+    Ack, Cnp, Congestion, Custom, Decision, Floor, Idle, Loss, Nack, Needs, Pull, Sent, Start, Timeout,
 };
 use crate::path::Path;
 use alloc::boxed::Box;
@@ -221,6 +221,13 @@ macro_rules! controls {
                 match self {
                     $(Self::$variant(control) => control.on_timeout(timeout),)*
                     Self::Custom(control) => control.on_timeout(timeout),
+                }
+            }
+
+            fn on_idle(&mut self, idle: &Idle) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_idle(idle),)*
+                    Self::Custom(control) => control.on_idle(idle),
                 }
             }
 

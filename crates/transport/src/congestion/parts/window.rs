@@ -4,7 +4,7 @@
 //! 4.3): a sender that its NIC holds back would otherwise grow it for ever. Left out: the pipe accounting of fast
 //! recovery, which the sender does by taking lost bytes out of flight.
 
-use crate::congestion::contract::{Ack, Start};
+use crate::congestion::contract::{Ack, Idle, Start};
 use crate::path::Path;
 use farspan_units::{Bytes, Time};
 
@@ -186,6 +186,19 @@ impl Window {
         }
     }
 
+    /// After an idle time longer than the time-out: half the window for each time-out that has passed, down to the first window,
+    /// and slow start up to three quarters of it at least (RFC 5681 section 4.1; Linux's `tcp_cwnd_restart`, RFC 2861).
+    pub(crate) fn restart(&mut self, bounds: &Bounds, idle: &Idle) {
+        if idle.idle <= idle.rto || idle.rto.is_zero() {
+            return;
+        }
+        let timeouts = (idle.idle.as_ps() - 1) / idle.rto.as_ps();
+        let first = idle.initial_cwnd.as_f64().min(self.cwnd);
+        let halved = self.cwnd / libm::exp2(timeouts.min(64) as f64);
+        self.ssthresh = self.ssthresh.max(0.75 * self.cwnd);
+        self.cwnd = bounds.clamp(halved.max(first));
+    }
+
     /// Halves the window, once for all packets that were in flight together (RFC 5681 section 3.2, RFC 6582).
     /// Says whether it did.
     pub(crate) fn on_loss(&mut self, bounds: &Bounds, now: Time, sent_at: Time) -> bool {
@@ -249,6 +262,11 @@ macro_rules! tcp_window {
 
         fn lower(&mut self, most: ::farspan_units::Bytes) -> Decision {
             self.window.lower(&self.params.bounds, most);
+            self.decision()
+        }
+
+        fn on_idle(&mut self, idle: &$crate::congestion::Idle) -> Decision {
+            self.window.restart(&self.params.bounds, idle);
             self.decision()
         }
 

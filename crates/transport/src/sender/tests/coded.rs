@@ -10,7 +10,7 @@ const CODED: Setup = Setup {
     next_timer: None,
     on_nack: None,
     window_check: WindowCheck::Below,
-    connection: Connection { handshake: false, burst: Bytes::ZERO, prr: false },
+    connection: Connection { handshake: false, burst: Bytes::ZERO, prr: false, idle_restart: false },
     repeats_marks: false,
     policy: RecoveryPolicy::PerPacketRto,
     rto: Rto::Fixed(RTO),

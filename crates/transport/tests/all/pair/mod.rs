@@ -442,7 +442,7 @@ fn any_connection() -> impl Strategy<Value = Connection> {
     let burst = prop_oneof![2 => Just(0), 1 => 1..20 * MSS];
     (any::<bool>(), burst, any::<bool>()).prop_map(|(handshake, burst, prr)| {
         let burst = Bytes::new(burst);
-        Connection { handshake, burst, prr }
+        Connection { handshake, burst, prr, idle_restart: false }
     })
 }
 
