@@ -28,6 +28,8 @@ const BLOCK_NACK: u8 = 7;
 const CODED: u8 = 8;
 /// An ACK with a map, which stands beside its record.
 const MAP_ACK: u8 = 9;
+/// A data packet of a persistent connection: which message it is of, the plan knows by its number.
+const IN_MESSAGES: u8 = 6;
 /// A data packet with a number, which stands beside its record.
 const NUMBERED: u8 = 10;
 const PULL: u8 = 11;
@@ -83,9 +85,26 @@ pub(crate) fn insert_data(
 ) -> PacketId {
     let data = &packet.header;
     if packet.has_more() {
-        return insert(packets, &packet.header(), (from, to), size, data.entropy);
+        return insert_special(packets, packet, (from, to), size);
     }
     packets.insert(data_record(DATA, data, [data.seq, sender(from, data.profile)], to, size))
+}
+
+/// Makes the record of a data packet that is not a plain one.
+#[cold]
+#[inline(never)]
+fn insert_special(
+    packets: &mut Packets<impl Access>,
+    packet: &DataPacket,
+    (from, to): (HostId, HostId),
+    size: Bytes,
+) -> PacketId {
+    let data = &packet.header;
+    if packet.is_in_messages() {
+        let words = [data.seq, sender(from, data.profile)];
+        return packets.insert(data_record(IN_MESSAGES, data, words, to, size));
+    }
+    insert(packets, &packet.header(), (from, to), size, data.entropy)
 }
 
 /// Makes the record of a control packet from `from`; `header`: size of a header. An ACK, which most are, has a way of its own.
@@ -286,7 +305,12 @@ pub(crate) const fn is_ack(packet: &Packet) -> bool {
 
 /// Whether a packet of this kind is one of a message, and no ACK, NACK, pull, CNP or mark at the end of a burst.
 pub(crate) const fn is_of_message(kind: u8) -> bool {
-    matches!(kind, DATA | CODED | NUMBERED)
+    matches!(kind, DATA | CODED | NUMBERED | IN_MESSAGES)
+}
+
+/// The number of a data packet.
+pub(crate) const fn seq(packet: &Packet) -> u32 {
+    packet.words[0]
 }
 
 /// Unpacks a header at `now`, and its sender, whom feedback does not name; `beside`: the words beside the record, or zeros,
@@ -298,7 +322,7 @@ pub(crate) fn unpack(
     message: impl FnOnce() -> MessageFacts,
 ) -> (Option<HostId>, Header) {
     match packet.kind() {
-        DATA => {
+        DATA | IN_MESSAGES => {
             let (from, data) = data(packet, now, message().packets);
             (Some(from), Header::Data(data))
         }

@@ -263,7 +263,7 @@ impl World {
         let mut flows: Vec<_> =
             ids.zip(&self.plan.flows).map(|(id, plan)| self.flow_under_way(id, plan, end)).collect();
         self.hosts().for_each(|host| host.complete(&mut flows));
-        losses::count(&mut flows, self.packets().flat_map(Packets::iter));
+        losses::count(&mut flows, self.packets().flat_map(Packets::iter), &self.plan.connections);
         flows
     }
 
@@ -283,10 +283,8 @@ impl World {
             FlowOutcome::new(flow.src, flow.dst, self.plan.class_of(id), flow.size, plan.ideal_fct);
         outcome.start = flow.start;
         outcome.started = flow.start < end && !self.plan.triggers.waits(id);
-        let sender = host(flow.src).endpoint.sender(id);
-        outcome.sender = sender.map(|view| view.counters).unwrap_or_default();
-        let receiver = host(flow.dst).endpoint.receiver(flow.src, id);
-        outcome.receiver = receiver.map(|view| view.counters).unwrap_or_default();
+        outcome.sender = host(flow.src).sender_counters(end, id);
+        outcome.receiver = host(flow.dst).receiver_counters(id);
         outcome
     }
 

@@ -3,7 +3,7 @@
 use super::schema::{
     ack_schema, balance_schema, coding_schema, congestion_schema, recovery_schema, window_check_schema,
 };
-use crate::value::{FirstWindow, FlowChoice, Interval, Jitter, Part, PortChoice, RtoRule};
+use crate::value::{ConnectionScope, FirstWindow, FlowChoice, Interval, Jitter, Part, PortChoice, RtoRule};
 use farspan_transport::WindowCheck;
 use farspan_units::{Bytes, Duration};
 use schemars::JsonSchema;
@@ -91,6 +91,12 @@ tables! {
         repeat_marks: bool,
         /// Whether a flow begins with a handshake, as a TCP connection does: a round trip before its first packet. Default: false.
         handshake: bool,
+        /// "per_flow": each flow has a connection of its own; "per_pair": those from one host to another are messages of one, which
+        /// leave and arrive in order of their start. Flows that wait for others have their own. Default: per_flow.
+        connections: ConnectionScope,
+        /// Whether TCP's controls begin again with their first window, for a flow on a connection of which nothing is under way and
+        /// nothing has left for longer than a time-out (RFC 5681, section 4.1, as Linux does it). Default: true.
+        idle_restart: bool,
         /// Payload that leaves in one go at most, two packets at least, as TCP's segments do that NICs cut up ("64KiB"); "0B": each
         /// packet leaves by itself. Default: 0B.
         burst: Bytes,

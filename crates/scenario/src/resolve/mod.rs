@@ -19,7 +19,7 @@ use crate::model::{
 };
 use crate::text::reader::read_value;
 use crate::text::source::Source;
-use crate::value::{FirstWindow, Interval, Jitter, Part, PortChoice, Profile, RtoRule};
+use crate::value::{ConnectionScope, FirstWindow, Interval, Jitter, Part, PortChoice, Profile, RtoRule};
 use farspan_units::{Bytes, Duration};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -240,6 +240,12 @@ fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError>
         let cure = "write transport.ack = \"per_packet\" or \"delayed\"";
         return Err(ValueError::rule("transport.repeat_marks", "ACKs that are held echo each mark", cure));
     }
+    let connections = written.connections.unwrap_or(ConnectionScope::PerFlow);
+    if connections == ConnectionScope::PerPair && ack.name() == Some("coalesced") {
+        let cure = "write transport.ack = \"per_packet\" or \"delayed\"";
+        let problem = "the sender asks for the ACK of a flow's last packet, and a connection has none";
+        return Err(ValueError::rule("transport.connections", problem, cure));
+    }
     Ok(Transport {
         payload,
         header,
@@ -255,6 +261,8 @@ fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError>
         ack,
         repeat_marks,
         handshake: written.handshake.unwrap_or(false),
+        connections,
+        idle_restart: written.idle_restart.unwrap_or(true),
         burst: written.burst.unwrap_or(Bytes::ZERO),
         prr: written.prr.unwrap_or(false),
     })

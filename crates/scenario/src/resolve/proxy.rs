@@ -9,8 +9,8 @@ use crate::model::{
     FullBuffer, IncastText, NaiveProxy, Ports, Proxy, ProxyText, SchemeClass, Transport, WorkloadText,
 };
 use crate::value::{
-    OnwardRule, Part, ProxyDelay, ProxyHost, ProxyHostRule, ProxyLoss, ProxyQueueLimit, ProxyRule, RtoRule,
-    WorkloadKind,
+    ConnectionScope, OnwardRule, Part, ProxyDelay, ProxyHost, ProxyHostRule, ProxyLoss, ProxyQueueLimit,
+    ProxyRule, RtoRule, WorkloadKind,
 };
 use farspan_transport::proxy::ProxyKind;
 use farspan_units::{Bytes, Duration};
@@ -102,6 +102,10 @@ pub(super) fn check(
     if naive && transport.ack.name() != Some("per_packet") {
         let cure = "write transport.ack = \"per_packet\", or kind = \"streamlined\"";
         return Err(ValueError::rule("scheme.proxy.kind", "a naive proxy acknowledges each packet", cure));
+    }
+    if transport.connections == ConnectionScope::PerPair {
+        let cure = "write transport.connections = \"per_flow\", or remove the proxy";
+        return Err(ValueError::rule("transport.connections", "a proxy relays flow by flow", cure));
     }
     if transport.handshake {
         let cure = "write transport.handshake = false, or remove the proxy";

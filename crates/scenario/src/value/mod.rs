@@ -16,10 +16,10 @@ pub use recovery::Recovery;
 pub use shape::{Buffers, ClassSizes, FlowChoice, Names, Oversubscription, Part, PortChoice, Sizes};
 pub use trim_service::TrimService;
 pub use words::{
-    CollectiveAlgorithm, FaultKind, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, MixUnit, NamedMix,
-    NodeType, OnwardRule, Overflow, PfcLinks, PoolAccounts, PortTier, Profile, ProxyDelayName, ProxyHostRule,
-    ProxyLossName, ProxyRule, RoutingRule, SwitchSet, Telemetry, TelemetryCounts, TopologyKind, TrimVictim,
-    Wiring, WorkloadKind,
+    CollectiveAlgorithm, ConnectionScope, FaultKind, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt,
+    MixUnit, NamedMix, NodeType, OnwardRule, Overflow, PfcLinks, PoolAccounts, PortTier, Profile,
+    ProxyDelayName, ProxyHostRule, ProxyLossName, ProxyRule, RoutingRule, SwitchSet, Telemetry,
+    TelemetryCounts, TopologyKind, TrimVictim, Wiring, WorkloadKind,
 };
 
 use crate::names;

@@ -345,6 +345,16 @@ words! {
 }
 
 words! {
+    /// The flows that share a connection.
+    ConnectionScope is "choice of connections" {
+        /// None: each has its own, which ends with it.
+        PerFlow = "per_flow",
+        /// Those from one host to another.
+        PerPair = "per_pair",
+    } planned []
+}
+
+words! {
     /// Which switches do as a scheme asks.
     SwitchSet is "set of switches" {
         /// All.

@@ -3,11 +3,13 @@
 mod arrivals;
 mod counters;
 mod instruments;
+mod messages;
 mod outgoing;
 mod verbs;
 mod waiting;
 
 pub(crate) use instruments::Instruments;
+pub(crate) use messages::Arrivals;
 pub(crate) use verbs::Datagrams;
 
 use crate::engine::{Arriving, Channel, EventClass, Frame, Key, Outbox, Payload, Window};
@@ -30,6 +32,7 @@ use farspan_trace::{FlowEvent, PacketEvent};
 use farspan_transport::in_place::InPlace as _;
 use farspan_transport::{Endpoint, EndpointConfig, Event, FlowOutcome, SenderCounters};
 use farspan_units::{Bytes, FlowId, HostId, Time};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use verbs::Verbs;
 use waiting::Waiting;
@@ -79,6 +82,8 @@ pub(crate) struct Host {
     uplink: PortSampler,
     proxy: ProxySampler,
     goodput: GoodputMeter,
+    /// By message of persistent connections that end here.
+    messages: BTreeMap<FlowId, messages::Arrived>,
     /// Faults of its NIC's link, if there may be any.
     pub(crate) faults: Option<Box<NodeFaults>>,
     /// Traces of its NIC and its flows, if there are any.
@@ -138,6 +143,7 @@ impl Host {
             uplink,
             proxy: ProxySampler::default(),
             goodput,
+            messages: BTreeMap::new(),
             faults: faults.map(Box::new),
             instruments,
             plan: Arc::clone(plan),
@@ -276,7 +282,10 @@ impl Host {
 
     /// A flow starts, and others may wait for it.
     fn begin(&mut self, now: Time, flow: FlowId) {
-        self.endpoint.submit(now, self.plan.message(flow));
+        match self.plan.connections.place(flow) {
+            Some(place) if place.first != flow => self.append(now, flow, place),
+            _ => self.endpoint.submit(now, self.plan.message(flow)),
+        }
         if let Some((flows, endpoint)) = self.tracer() {
             flows.started(now, flow, endpoint);
         }
@@ -337,7 +346,8 @@ impl Host {
         let (flow, end) = match event {
             Event::Finished(report) => {
                 self.counters.finished += 1;
-                let measured = self.plan.flows[report.flow.index()].flow.measured;
+                let flow = self.plan.connections.message(report.flow, report.message);
+                let measured = self.plan.flows[flow.index()].flow.measured;
                 self.counters.measured_finished += u64::from(measured);
                 let mut counters = report.counters;
                 debug_assert_eq!(
@@ -346,13 +356,14 @@ impl Host {
                     "each byte is sent once, and then again"
                 );
                 counters.sent_bytes = Bytes::ZERO;
-                let row = [u64::from(report.flow.0), report.finished_at.as_ps()];
+                let row = [u64::from(flow.0), report.finished_at.as_ps()];
                 self.finished.push(row, counters.to_row());
-                (report.flow, End::Finished)
+                (flow, End::Finished)
             }
             Event::Delivered(report) => {
-                self.delivered.push([u64::from(report.flow.0), report.delivered_at.as_ps()], []);
-                (report.flow, End::Delivered)
+                let flow = self.plan.connections.message(report.flow, report.message);
+                self.delivered.push([u64::from(flow.0), report.delivered_at.as_ps()], []);
+                (flow, End::Delivered)
             }
             Event::WentDirect { flow, at } => {
                 return self.went_direct.push([u64::from(flow.0), at.as_ps()], []);
@@ -410,8 +421,8 @@ impl Host {
                 self.uplink.sample(now, |_| PortReading { busy, queue: None, phantom: None });
             }
             PROXY => self.proxy.sample(now, host, &self.endpoint),
-            GOODPUT => return self.goodput.read(&self.endpoint, &self.plan),
-            _ => self.flows.sample(now, &self.endpoint, &self.plan),
+            GOODPUT => return self.read_goodput(),
+            _ => self.sample_flows(now),
         }
         let interval = if kind == FLOWS { self.plan.rate_interval } else { self.plan.queue_interval };
         if let Some(interval) = interval {
@@ -450,7 +461,8 @@ impl Host {
 
     /// The payload of the flows that end here that arrived between the two times.
     pub(crate) fn take_goodput(&mut self) -> Vec<(FlowId, Bytes)> {
-        self.goodput.take(&self.endpoint, &self.plan)
+        let mut meter = std::mem::take(&mut self.goodput);
+        meter.take(self.arrivals())
     }
 
     /// Samples taken.

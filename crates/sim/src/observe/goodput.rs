@@ -1,8 +1,7 @@
 //! Goodput of each flow between two times: the receivers are read at both, and asked nothing in between.
 
 use crate::engine::{EventClass, Key};
-use crate::plan::Plan;
-use farspan_transport::Endpoint;
+use crate::node::host::Arrivals;
 use farspan_units::{Bytes, FlowId, NodeId, Time};
 use std::ops::Range;
 
@@ -25,18 +24,17 @@ impl GoodputMeter {
         [span.start, span.end].map(|at| (host, Key::new(at, EventClass::Probe, 0, kind)))
     }
 
-    pub(crate) fn read(&mut self, endpoint: &Endpoint, plan: &Plan) {
+    pub(crate) fn read(&mut self, arrivals: Arrivals<'_>) {
         for (flow, bytes) in &mut self.flows {
-            let receiver = endpoint.receiver(plan.flows[flow.index()].flow.src, *flow);
-            *bytes = receiver.map_or(Bytes::ZERO, |receiver| receiver.goodput) - *bytes;
+            *bytes = arrivals.goodput(*flow).unwrap_or_default() - *bytes;
         }
         self.readings += 1;
     }
 
     /// The payload of each flow that came in between. A run that ended before a reading was due ended with what that would have found.
-    pub(crate) fn take(&mut self, endpoint: &Endpoint, plan: &Plan) -> Vec<(FlowId, Bytes)> {
+    pub(crate) fn take(&mut self, arrivals: Arrivals<'_>) -> Vec<(FlowId, Bytes)> {
         if self.readings == 1 {
-            self.read(endpoint, plan);
+            self.read(arrivals);
         }
         std::mem::take(&mut self.flows)
     }

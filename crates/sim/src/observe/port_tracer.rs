@@ -116,7 +116,7 @@ impl PortTracer {
     }
 
     fn push(&mut self, rank: Rank, at: Time, port: PortId, packet: &Packet, remarks: Vec<Remark>) {
-        let message = || self.plan.message_facts(packet.flow);
+        let message = || self.plan.message_facts(packet);
         let (_, header) = record::unpack(packet, [0; 2], at, message);
         let flow = &self.plan.flows[packet.flow.index()].flow;
         let event = PacketEvent {

@@ -1,9 +1,9 @@
 //! Probes: samples of flows and ports at intervals, and readings at two times. They read and never write.
 
 use crate::engine::{EventClass, Key};
+use crate::node::host::Arrivals;
 use crate::observe::goodput::GoodputMeter;
 use crate::outcome::{Sample, SampleId};
-use crate::plan::Plan;
 use crate::spec::{ProbeKind, Series, Spec};
 use farspan_fabric::Port;
 use farspan_transport::Endpoint;
@@ -105,15 +105,15 @@ pub(crate) struct FlowSampler {
 }
 
 impl FlowSampler {
-    pub(crate) fn sample(&mut self, now: Time, endpoint: &Endpoint, plan: &Plan) {
+    pub(crate) fn sample(&mut self, now: Time, arrivals: Arrivals<'_>) {
         let span = now.since(self.last);
         self.last = now;
         if self.series.has(ProbeKind::Rate) {
-            self.sample_rates(now, span, endpoint, plan);
+            self.sample_rates(now, span, arrivals);
         }
         let series = self.series;
         for &flow in &self.sent {
-            let Some(sender) = endpoint.sender(flow) else { continue };
+            let Some(sender) = arrivals.sender(now, flow) else { continue };
             let rtt = sender.srtt.map(|srtt| srtt.as_ps() as f64 / 1e3);
             let values = [(ProbeKind::Cwnd, Some(sender.cwnd.as_f64())), (ProbeKind::Rtt, rtt)];
             for (probe, value) in values.into_iter().filter(|&(probe, _)| series.has(probe)) {
@@ -123,18 +123,19 @@ impl FlowSampler {
         }
     }
 
-    fn sample_rates(&mut self, now: Time, span: Duration, endpoint: &Endpoint, plan: &Plan) {
+    fn sample_rates(&mut self, now: Time, span: Duration, arrivals: Arrivals<'_>) {
         for (flow, before) in &mut self.received {
-            let (waits, plan) = (plan.triggers.waits(*flow), &plan.flows[flow.index()].flow);
+            let all = arrivals.plan;
+            let (waits, plan) = (all.triggers.waits(*flow), &all.flows[flow.index()].flow);
             if plan.start >= now || *before >= plan.size {
                 continue;
             }
-            let receiver = endpoint.receiver(plan.src, *flow);
+            let goodput = arrivals.goodput(*flow);
             // When a flow that waits for others started is known at the other end.
-            if waits && receiver.is_none() {
+            if waits && goodput.is_none() {
                 continue;
             }
-            let goodput = receiver.map_or(Bytes::ZERO, |r| r.goodput);
+            let goodput = goodput.unwrap_or_default();
             let value = Rate::per(goodput - *before, span).as_bps() as f64;
             *before = goodput;
             self.samples.push(Sample { at: now, probe: ProbeKind::Rate, id: SampleId::Flow(*flow), value });

@@ -77,7 +77,9 @@ impl FlowTracer {
     /// The tracer of the flows of `host`; `None` if none of them is traced.
     pub(crate) fn new(spec: &Spec, plan: &Arc<Plan>, host: NodeId) -> Option<Self> {
         let of = |end: fn(&crate::spec::Flow) -> HostId| {
-            spec.trace.flows.iter().copied().filter(move |flow| end(&spec.flows[flow.index()]).0 == host.0)
+            // Of a connection with several messages the trace is all of it, under its first flow.
+            let flows = spec.trace.flows.iter().map(|flow| plan.connections.first(*flow));
+            flows.filter(move |flow| end(&spec.flows[flow.index()]).0 == host.0)
         };
         let sending: BTreeMap<_, _> = of(|flow| flow.src).map(|flow| (flow, Sending::default())).collect();
         let receiving: BTreeMap<_, _> =

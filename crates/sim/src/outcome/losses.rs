@@ -2,12 +2,17 @@
 //! were counted where they were dropped. The two are held against each other at the end of a run.
 
 use super::Totals;
+use crate::plan::connections::Connections;
 use crate::record;
 use farspan_fabric::{Dropped, Packet};
 use farspan_transport::FlowOutcome;
 
 /// Counts the losses of flows whose other counters are known; `under_way`: all packets in the network.
-pub(crate) fn count<'a>(flows: &mut [FlowOutcome], under_way: impl Iterator<Item = &'a Packet>) {
+pub(crate) fn count<'a>(
+    flows: &mut [FlowOutcome],
+    under_way: impl Iterator<Item = &'a Packet>,
+    connections: &Connections,
+) {
     for flow in &mut *flows {
         let (sent, received) = (flow.sender.sent_packets, flow.receiver);
         let relayed = flow.relayed.unwrap_or_default();
@@ -19,7 +24,8 @@ pub(crate) fn count<'a>(flows: &mut [FlowOutcome], under_way: impl Iterator<Item
         }
     }
     for packet in under_way.filter(|packet| record::is_of_message(packet.kind())) {
-        let flow = &mut flows[packet.flow.index()];
+        let message = connections.of_packet(packet.flow, record::seq(packet));
+        let flow = &mut flows[message.map_or(packet.flow, |(flow, _)| flow).index()];
         flow.dropped_packets -= 1;
         flow.lost_to_proxy -= u64::from(stays(flow) && packet.to() != flow.dst);
     }

@@ -1,13 +1,15 @@
 //! The plan of a run, fixed before it starts: who sends what to whom, over which path. Read by every node,
 //! written by none.
 
+pub(crate) mod connections;
 pub(crate) mod pool;
 mod proxy;
 pub(crate) mod trigger;
 
-use crate::record::MessageFacts;
+use crate::record::{self, MessageFacts};
 use crate::spec::{Flow, InitialWindow, OwnBalance, ProxySpec, Spec};
-use farspan_fabric::{Faults, Network, Overflow, RoutedPath, Routes, fault};
+use connections::Connections;
+use farspan_fabric::{Faults, Network, Overflow, Packet, RoutedPath, Routes, fault};
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::Layout;
 use farspan_transport::proxy::{ProxyKind, Via};
@@ -53,6 +55,8 @@ pub(crate) struct Plan {
     pub(crate) network: Network,
     pub(crate) flows: Vec<FlowPlan>,
     pub(crate) triggers: Triggers,
+    /// Persistent connections, of which several flows are messages.
+    pub(crate) connections: Connections,
     /// The profiles of flows, which both ends know.
     pub(crate) profiles: Profiles,
     pub(crate) mss: Bytes,
@@ -126,6 +130,7 @@ impl Plan {
             network: spec.network.clone(),
             flows: Vec::new(),
             triggers: Triggers::new(&spec.triggers, &spec.flows),
+            connections: Connections::default(),
             profiles: profiles(spec),
             mss: spec.mss,
             header: spec.header,
@@ -159,6 +164,12 @@ impl Plan {
             .flat_map(|(index, OwnBalance { flows, .. })| flows.iter().map(move |id| (*id, index)))
             .collect();
         let through = proxy::by_flow(&spec.proxies);
+        plan.connections = Connections::new(
+            &spec.flows,
+            spec.mss,
+            |_, flow| &spec.scheme(plan.class(flow.src, flow.dst)).profile,
+            |id| (plan.triggers.waits(id), own.get(&id)),
+        );
         let mut known = BTreeMap::new();
         plan.flows = Vec::with_capacity(spec.flows.len());
         for (id, flow) in (0..).map(FlowId).zip(&spec.flows) {
@@ -326,9 +337,12 @@ impl Plan {
         }
     }
 
-    /// The facts that all packets of flow `id` share.
-    pub(crate) fn message_facts(&self, id: FlowId) -> MessageFacts {
-        MessageFacts { packets: self.flows[id.index()].packets, layout: self.layout(id) }
+    /// The facts that all packets share which are of one message with this data packet.
+    pub(crate) fn message_facts(&self, packet: &Packet) -> MessageFacts {
+        let id = packet.flow;
+        let packets = self.connections.of_packet(id, record::seq(packet)).map(|(_, end)| end);
+        let packets = packets.unwrap_or(self.flows[id.index()].packets);
+        MessageFacts { packets, layout: self.layout(id) }
     }
 
     /// How the packets of flow `id` make blocks, if it is coded.

@@ -14,6 +14,7 @@ mod exact;
 mod faults;
 mod goodput;
 mod memory;
+mod messages;
 mod noise;
 mod policies;
 mod rack;

@@ -41,7 +41,8 @@ fn tcp() -> Scheme {
     let mut scheme = Scheme::clone(&scheme(control("fixed_window"), "ecmp"));
     (scheme.recovery.policy, scheme.recovery.rto) = (RecoveryPolicy::Rack, RTO);
     scheme.profile.acks = AckConfig::Delayed(DelayedConfig::default());
-    scheme.connection = Connection { handshake: true, burst: Bytes::new(65_536), prr: true };
+    scheme.connection =
+        Connection { handshake: true, burst: Bytes::new(65_536), prr: true, idle_restart: true };
     scheme
 }
 

@@ -4,8 +4,8 @@
 //! A failure names the seed; `cargo run -p farspan-sim --example equality -- --verbs FROM TO` runs a longer range.
 
 use crate::random::{
-    FEATURES, features, holding_spec, lossless_spec, policy_spec, proxied_spec, random_spec, shared_spec,
-    telemetry_spec,
+    FEATURES, features, holding_spec, lossless_spec, persistent_spec, policy_spec, proxied_spec, random_spec,
+    shared_spec, telemetry_spec,
 };
 use crate::{common, worlds};
 use farspan_sim::{EngineKind, Outcome, Spec};
@@ -44,13 +44,14 @@ fn random_worlds_come_out_the_same_by_the_verbs_alone_with_every_feature_among_t
 #[test]
 fn worlds_with_proxies_telemetry_pauses_and_other_policies_come_out_the_same_by_the_verbs_alone() {
     type Kind = (&'static str, fn(u64) -> Spec);
-    let kinds: [Kind; 7] = [
+    let kinds: [Kind; 8] = [
         ("proxied", proxied_spec),
         ("telemetry", telemetry_spec),
         ("proxied telemetry", telemetry_through_proxies),
         ("shared", shared_spec),
         ("lossless", lossless_spec),
         ("policy", policy_spec),
+        ("persistent", persistent_spec),
         ("holding", holding_spec),
     ];
     let [mut relayed, mut read, mut read_through_proxies, mut paused] = [0; 4];

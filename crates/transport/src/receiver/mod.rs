@@ -315,7 +315,7 @@ impl Receiver {
         mut reply: Reply,
         replies: &mut Replies,
     ) -> bool {
-        let (is_complete, seq) = (self.is_complete(), reply.feedback.seq);
+        let (is_last, seq) = (self.is_complete(), reply.feedback.seq);
         let to = PeerFlow { peer: reply.to, flow: reply.feedback.flow };
         let Some(duties) = &mut self.duties else { return false };
         let Fate::Arrived { block_complete, ecn_ce: echoed, .. } = &mut reply.feedback.fate else {
@@ -345,7 +345,7 @@ impl Receiver {
             ecn_ce: is_echoed,
             asks,
             completes_block: block_complete,
-            is_last: is_complete || ends_message,
+            is_last,
         };
         let held = duties.held.take().and_then(|held| replies.forget(held));
         let waiting = duties.waiting.take().or(held);

@@ -52,8 +52,13 @@ pub(super) struct Messages {
 impl Messages {
     /// Those of a flow that begins with this message of so many packets; `None`: it is not persistent.
     pub(super) fn of(now: Time, message: &Message, packets: u32) -> Option<Box<Self>> {
-        let last_len = (message.size - message.route.path.mss * u64::from(packets - 1)).get() as u16;
         message.route.profile.persistent.then(|| {
+            let mss = message.route.path.mss;
+            assert!(
+                message.size.segments(mss) == u64::from(packets) && message.via.is_none(),
+                "persistent flows are not coded, and go through no proxy"
+            );
+            let last_len = (message.size - mss * u64::from(packets - 1)).get() as u16;
             let first = Extent { end: packets, last_len, retransmitted: (0, Bytes::ZERO) };
             Box::new(Self {
                 open: [first].into(),

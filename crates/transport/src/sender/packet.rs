@@ -42,6 +42,13 @@ impl DataPacket {
         }
     }
 
+    /// Whether it is of a persistent flow.
+    #[must_use]
+    #[inline]
+    pub const fn is_in_messages(&self) -> bool {
+        matches!(self.more, More::InMessages)
+    }
+
     /// Whether it has further header fields, or is of a persistent flow, so that its record is not a plain one.
     #[must_use]
     #[inline]

@@ -16,10 +16,12 @@ use farspan_fabric::switch::Routing;
 use farspan_fabric::{Network, Routes};
 use farspan_scenario::limits::LARGEST_PACKET;
 use farspan_scenario::model::{Scenario, SchemeClass, Shape, Transport};
-use farspan_scenario::value::{FirstWindow, Jitter, Part, Recovery, RoutingRule, RtoRule, TriggerDelay};
+use farspan_scenario::value::{
+    ConnectionScope, FirstWindow, Jitter, Part, Recovery, RoutingRule, RtoRule, TriggerDelay,
+};
 use farspan_scenario::{Resolved, ScenarioError, ValueError, component, congestion, on_nack};
 use farspan_sim::{EngineKind, Flow, InitialWindow, OwnBalance, Rule, Spec, Stop, Trace, Trigger};
-use farspan_transport::coding::Layout;
+use farspan_transport::coding::{CodingConfig, Layout};
 use farspan_transport::congestion::{self, CongestionConfig, Ecn};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{Class, Connection, FlowProfile, Scheme};
@@ -356,21 +358,50 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
     let balance = component(&format!("{path}.balance"), &class.balance.0)?;
     let recovery = recovery(&format!("{path}.recovery"), scenario, &class.recovery)?;
     let repeats_marks = scenario.transport.repeat_marks && congestion.needs().ecn == Ecn::AsLoss;
+    let coding = component(&format!("{path}.coding"), &class.coding.0)?;
+    let persistent = scenario.transport.connections == ConnectionScope::PerPair;
+    if persistent {
+        check_persistent(path, &congestion, &coding)?;
+    }
     Ok(Scheme {
-        profile: FlowProfile { repeats_marks, ..FlowProfile::new(acks, &congestion, recovery.policy) },
+        profile: FlowProfile {
+            repeats_marks,
+            persistent,
+            ..FlowProfile::new(acks, &congestion, recovery.policy)
+        },
         congestion,
         on_nack: on_nack(&class.congestion),
         balance,
         recovery,
-        coding: component(&format!("{path}.coding"), &class.coding.0)?,
+        coding,
         window_check: class.window_check,
         connection: connection(&scenario.transport),
     })
 }
 
+/// A connection that goes on has no end from which blocks, or packets to be pulled, could be counted.
+fn check_persistent(
+    path: &str,
+    congestion: &CongestionConfig,
+    coding: &CodingConfig,
+) -> Result<(), ValueError> {
+    let refused = |problem: String| {
+        let cure = "write transport.connections = \"per_flow\"";
+        Err(ValueError::rule("transport.connections", problem, cure))
+    };
+    if !matches!(coding, CodingConfig::None(_)) {
+        return refused(format!("{path}.coding makes blocks of whole flows"));
+    }
+    if congestion.needs().pulls.is_some() {
+        return refused(format!("the receiver pulls whole flows under {}", congestion.name()));
+    }
+    Ok(())
+}
+
 /// The habits of TCP's connections that a scenario's flows have.
 const fn connection(transport: &Transport) -> Connection {
-    Connection { handshake: transport.handshake, burst: transport.burst, prr: transport.prr }
+    let &Transport { handshake, burst, prr, idle_restart, .. } = transport;
+    Connection { handshake, burst, prr, idle_restart }
 }
 
 /// The path selectors of parts of the workload that have their own.

@@ -84,6 +84,9 @@ impl Host {
         } else {
             self.endpoint.handle_any(now, packet)
         };
+        if !self.plan.connections.is_empty() {
+            self.note_message(&header, (ecn_ce, trimmed), received.as_ref());
+        }
         self.count_delivered(received);
         self.note_events(now);
         if let Some((flows, endpoint)) = self.tracer() {
@@ -100,7 +103,7 @@ impl Host {
             let (from, header) = common.datagrams.take(beside[0]);
             (from, header, telemetry.map(|telemetry| Box::new(verbs::through_bytes(&telemetry))))
         } else {
-            let message = || self.plan.message_facts(packet.flow);
+            let message = || self.plan.message_facts(&packet);
             let (from, header) = record::unpack(&packet, beside, now, message);
             // Nothing in a simulated network forges feedback: it need not name its sender.
             (from.unwrap_or(self.id), header, telemetry)

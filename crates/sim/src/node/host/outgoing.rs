@@ -134,7 +134,7 @@ impl Host {
         if self.verbs.is_some() {
             return common.datagrams.header(beside[0]);
         }
-        record::unpack(packet, beside, now, || self.plan.message_facts(packet.flow)).1
+        record::unpack(packet, beside, now, || self.plan.message_facts(packet)).1
     }
 }
 

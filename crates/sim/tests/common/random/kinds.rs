@@ -29,7 +29,33 @@ pub fn policy_spec(seed: u64) -> Spec {
 /// A connection as TCP's, or none.
 fn connection(draw: &mut Draw, mss: Bytes) -> Connection {
     let burst = if draw.one_in(2) { Bytes::ZERO } else { mss * draw.spread(1, 30) };
-    Connection { handshake: draw.one_in(2), burst, prr: draw.one_in(2) }
+    Connection { handshake: draw.one_in(2), burst, prr: draw.one_in(2), idle_restart: false }
+}
+
+/// The world of a seed, as [`policy_spec`], in which flows of a few pairs of hosts are messages of one connection each.
+#[allow(dead_code, reason = "each test binary uses its part")]
+pub fn persistent_spec(seed: u64) -> Spec {
+    let mut spec = policy_spec(seed);
+    let mut draw = Draw(Random::new(seed, Purpose::Test, 33));
+    for scheme in [&mut spec.intra, &mut spec.inter] {
+        let scheme = Arc::make_mut(scheme);
+        scheme.coding = CodingConfig::None(Default::default());
+        if scheme.congestion.needs().pulls.is_some() {
+            scheme.congestion = CongestionConfig::by_name("dctcp").expect("a built-in name");
+            scheme.profile.pulls = None;
+        }
+        scheme.profile.persistent = !draw.one_in(4);
+        scheme.connection.idle_restart = draw.one_in(2);
+    }
+    let pairs = draw.spread(1, 4);
+    for n in 1..spec.flows.len() {
+        let Flow { src, dst, .. } = spec.flows[draw.below(pairs.min(n as u64)) as usize];
+        let flow = &mut spec.flows[n];
+        // A flow that is not one of a trigger may begin much later, when its connection is idle.
+        let later = if draw.one_in(3) { Duration::from_us(draw.below(3_000)) } else { Duration::ZERO };
+        (flow.src, flow.dst, flow.start) = (src, dst, flow.start + later);
+    }
+    spec
 }
 
 /// The world of a seed, with receivers that hold ACKs.

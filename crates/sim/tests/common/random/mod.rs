@@ -7,7 +7,9 @@ mod networks;
 #[allow(unused_imports, reason = "each test binary uses its part")]
 pub use features::{FEATURES, features};
 #[allow(unused_imports, reason = "each test binary uses its part")]
-pub use kinds::{holding_spec, lossless_spec, policy_spec, proxied_spec, shared_spec, telemetry_spec};
+pub use kinds::{
+    holding_spec, lossless_spec, persistent_spec, policy_spec, proxied_spec, shared_spec, telemetry_spec,
+};
 
 use networks::network;
 

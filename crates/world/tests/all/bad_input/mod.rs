@@ -527,6 +527,20 @@ fn a_handshake_through_a_proxy_is_refused() {
     words.iter().for_each(|word| assert!(message.contains(word), "{message}"));
 }
 
+#[test]
+fn connections_of_flows_that_need_an_end_are_refused() {
+    let refused = |scenario: &str, scheme: &str, set: &[&str], word: &str| {
+        let set = set.iter().copied().chain(["transport.connections=per_pair"]).map(str::to_owned).collect();
+        let scheme = (!scheme.is_empty()).then(|| scheme.to_owned());
+        let message = message(&Request { set, scheme, ..Request::new(scenario) });
+        assert!(message.contains("transport.connections: ") && message.contains(word), "{message}");
+    };
+    refused("uno/incast-mixed", "uno", &[], "makes blocks of whole flows");
+    refused("uno/permutation", "ndp", &[], "pulls whole flows under ndp");
+    refused("uno/incast-mixed", "dctcp", &["transport.ack=coalesced"], "a flow's last packet");
+    refused("proxy/degree", "", &["scheme.proxy.kind=streamlined"], "a proxy relays flow by flow");
+}
+
 proptest! {
     /// Any part of the starter replaced by anything: an error or a scenario, never a panic.
     #[test]

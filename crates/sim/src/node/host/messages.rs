@@ -1,0 +1,114 @@
+//! What has come of each message of persistent connections: of their receivers, a host knows the sums.
+
+use super::Host;
+use crate::plan::Plan;
+use crate::plan::connections::Place;
+use farspan_transport::wire::Header;
+use farspan_transport::{Endpoint, Received, ReceiverCounters, SenderCounters, SenderView, Trimmed};
+use farspan_units::{Bytes, FlowId, Time};
+use std::collections::BTreeMap;
+
+/// What has come of a message.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Arrived {
+    pub(crate) counters: ReceiverCounters,
+    goodput: Bytes,
+}
+
+/// The arrivals at a host, by flow.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrivals<'a> {
+    pub(crate) endpoint: &'a Endpoint,
+    pub(crate) plan: &'a Plan,
+    messages: &'a BTreeMap<FlowId, Arrived>,
+}
+
+impl Arrivals<'_> {
+    /// The live sender here of a flow that has not ended.
+    pub(crate) fn sender(&self, now: Time, flow: FlowId) -> Option<SenderView> {
+        let Some(Place { first, index }) = self.plan.connections.place(flow) else {
+            return self.endpoint.sender(flow);
+        };
+        let is_open = self.endpoint.open_messages(now, first).any(|message| message.message == index);
+        is_open.then(|| self.endpoint.sender(first)).flatten()
+    }
+
+    /// The payload of a flow that has come for the first time; `None`: no packet of it has come.
+    pub(crate) fn goodput(&self, flow: FlowId) -> Option<Bytes> {
+        if self.plan.connections.place(flow).is_some() {
+            return self.messages.get(&flow).map(|arrived| arrived.goodput);
+        }
+        let from = self.plan.flows[flow.index()].flow.src;
+        self.endpoint.receiver(from, flow).map(|receiver| receiver.goodput)
+    }
+}
+
+impl Host {
+    /// The arrivals here.
+    pub(crate) fn arrivals(&self) -> Arrivals<'_> {
+        Arrivals { endpoint: &self.endpoint, plan: &self.plan, messages: &self.messages }
+    }
+
+    /// The counters of the live sender here of a flow that has not ended.
+    pub(crate) fn sender_counters(&self, now: Time, flow: FlowId) -> SenderCounters {
+        let counters = match self.plan.connections.place(flow) {
+            None => self.endpoint.sender(flow).map(|view| view.counters),
+            Some(Place { first, index }) => {
+                let mut open = self.endpoint.open_messages(now, first);
+                open.find(|message| message.message == index).map(|message| message.counters)
+            }
+        };
+        counters.unwrap_or_default()
+    }
+
+    /// The counters of the receiver of a flow that ends here.
+    pub(crate) fn receiver_counters(&self, flow: FlowId) -> ReceiverCounters {
+        if self.plan.connections.place(flow).is_some() {
+            return self.messages.get(&flow).map(|arrived| arrived.counters).unwrap_or_default();
+        }
+        let from = self.plan.flows[flow.index()].flow.src;
+        self.endpoint.receiver(from, flow).map(|view| view.counters).unwrap_or_default()
+    }
+
+    /// A further message of a connection begins.
+    pub(super) fn append(&mut self, now: Time, flow: FlowId, Place { first, index }: Place) {
+        let size = self.plan.flows[flow.index()].flow.size;
+        let appended = self.endpoint.append(now, first, size);
+        assert_eq!(appended, Ok(index), "flows of a connection begin in the plan's order");
+    }
+
+    /// Reads what has arrived of the flows that end here.
+    pub(super) fn read_goodput(&mut self) {
+        let mut meter = std::mem::take(&mut self.goodput);
+        meter.read(self.arrivals());
+        self.goodput = meter;
+    }
+
+    /// Samples flows.
+    pub(super) fn sample_flows(&mut self, now: Time) {
+        let mut sampler = std::mem::take(&mut self.flows);
+        sampler.sample(now, self.arrivals());
+        self.flows = sampler;
+    }
+
+    /// A packet of a persistent connection has come, and with it so much for the first time.
+    #[cold]
+    pub(super) fn note_message(
+        &mut self,
+        header: &Header,
+        (ecn_ce, trimmed): (bool, Trimmed),
+        received: Option<&Received>,
+    ) {
+        let data = header.data();
+        let of = data.and_then(|data| self.plan.connections.of_packet(data.flow, data.seq));
+        let Some((flow, _)) = of else { return };
+        let arrived = self.messages.entry(flow).or_default();
+        if trimmed == Trimmed::No {
+            arrived.counters.arrived_packets += 1;
+            arrived.counters.marked_packets += u64::from(ecn_ce);
+        } else {
+            arrived.counters.trimmed_packets += 1;
+        }
+        arrived.goodput += received.map_or(Bytes::ZERO, |received| received.delivered);
+    }
+}
