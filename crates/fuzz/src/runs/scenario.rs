@@ -159,8 +159,26 @@ fn transport(writer: &mut Writer, number: u64) {
     if newest.often(10) {
         writer.word("rtt_noise", newest.pick(&["1us", "100us"]));
     }
+    tcp(writer, number);
     writer.table("[host]");
     writer.sometimes(40, "jitter", &["0ns", "1packet", "5us"]);
+}
+
+/// The habits of TCP's connections, some times.
+fn tcp(writer: &mut Writer, number: u64) {
+    let mut draw = Draw(Random::new(number, Purpose::Test, 41));
+    if !draw.often(15) {
+        return;
+    }
+    for key in ["handshake", "prr", "repeat_marks"] {
+        writer.key(key, draw.often(50));
+    }
+    writer.word("burst", draw.pick(&["0B", "20KB", "64KiB"]));
+    writer.word("connections", draw.pick(&["per_flow", "per_pair", "per_pair"]));
+    writer.key("idle_restart", draw.often(50));
+    if !writer.text.contains("\nack = ") && draw.often(50) {
+        writer.key("ack", "{ name = \"delayed\", delay = \"100us\", quick = 3 }");
+    }
 }
 
 /// Schemes of the controls that came later, some times.

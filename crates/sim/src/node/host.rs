@@ -282,8 +282,8 @@ impl Host {
 
     /// A flow starts, and others may wait for it.
     fn begin(&mut self, now: Time, flow: FlowId) {
-        match self.plan.connections.place(flow) {
-            Some(place) if place.first != flow => self.append(now, flow, place),
+        match self.plan.connections.position(flow) {
+            Some(position) if position.first != flow => self.append(now, flow, position),
             _ => self.endpoint.submit(now, self.plan.message(flow)),
         }
         if let Some((flows, endpoint)) = self.tracer() {

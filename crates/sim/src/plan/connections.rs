@@ -7,9 +7,9 @@ use farspan_transport::FlowProfile;
 use farspan_units::{Bytes, FlowId};
 use std::collections::BTreeMap;
 
-/// A flow's place in its connection.
+/// A flow's position in its connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct InConnection {
     /// The first flow of the connection.
     pub(crate) first: FlowId,
     /// The flow's index among its messages.
@@ -19,7 +19,7 @@ pub(crate) struct Place {
 /// The persistent connections of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
-    places: BTreeMap<FlowId, Place>,
+    positions: BTreeMap<FlowId, InConnection>,
     /// By first flow: all flows of the connection, each with the number of the packet after its last.
     messages: BTreeMap<FlowId, Vec<(FlowId, u32)>>,
 }
@@ -63,25 +63,25 @@ impl Connections {
 
     fn close(&mut self, messages: Vec<(FlowId, u32)>) {
         let Some(&(first, _)) = messages.first() else { return };
-        let places = (0..).zip(&messages).map(|(index, (id, _))| (*id, Place { first, index }));
-        self.places.extend(places);
+        let positions = (0..).zip(&messages).map(|(index, (id, _))| (*id, InConnection { first, index }));
+        self.positions.extend(positions);
         self.messages.insert(first, messages);
     }
 
     /// Whether there are none.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.positions.is_empty()
     }
 
-    /// The place of a flow; `None`: it is no message of a persistent connection.
-    pub(crate) fn place(&self, flow: FlowId) -> Option<Place> {
-        self.places.get(&flow).copied()
+    /// The position of a flow; `None`: it is no message of a persistent connection.
+    pub(crate) fn position(&self, flow: FlowId) -> Option<InConnection> {
+        self.positions.get(&flow).copied()
     }
 
     /// The number that a flow has on the wire.
     pub(crate) fn first(&self, flow: FlowId) -> FlowId {
-        self.place(flow).map_or(flow, |place| place.first)
+        self.position(flow).map_or(flow, |position| position.first)
     }
 
     /// The flow that is this message of the flow with this number on the wire.
@@ -120,7 +120,7 @@ mod tests {
         let all = connections(&flows, &[]);
         let order: Vec<_> = (0..3).map(|index| all.message(FlowId(2), index).0).collect();
         assert_eq!(order, [2, 0, 3]);
-        assert_eq!(all.place(FlowId(3)).map(|place| (place.first.0, place.index)), Some((2, 2)));
+        assert_eq!(all.position(FlowId(3)).map(|position| (position.first.0, position.index)), Some((2, 2)));
         let of = |seq| all.of_packet(FlowId(2), seq).map(|(flow, end)| (flow.0, end));
         assert_eq!([0, 1, 3, 4, 5].map(of), [Some((2, 1)), Some((0, 4)), Some((0, 4)), Some((3, 5)), None]);
         assert_eq!((all.first(FlowId(1)), all.of_packet(FlowId(0), 0)), (FlowId(1), None));

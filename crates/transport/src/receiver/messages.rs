@@ -8,7 +8,7 @@ use farspan_units::{Bytes, Time};
 
 /// The messages of a persistent flow that are not here in full.
 #[derive(Debug, Default)]
-pub(super) struct Messages {
+pub(super) struct MessageEnds {
     /// The last packets of messages that are here, by number, with their payload. There are no more than packets above the
     /// cumulative one.
     lasts: BTreeMap<u32, u16>,
@@ -20,7 +20,7 @@ pub(super) struct Messages {
     before: Counters,
 }
 
-impl Messages {
+impl MessageEnds {
     /// Whether a packet can be one of the flow: no message ends before it does itself that still goes on after it.
     pub(super) fn may_have(&self, data: &wire::Data) -> bool {
         data.seq < data.packets && self.lasts.range(data.seq..data.packets - 1).next().is_none()

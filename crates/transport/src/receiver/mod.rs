@@ -29,7 +29,7 @@ pub(crate) use counters::{Counters, ack_entropy_start};
 pub use counters::{ReceiverReport, ReceiverView};
 use counters::{arrived, trimmed};
 use farspan_units::{Bytes, HostId, Telemetry, Time};
-use messages::Messages;
+use messages::MessageEnds;
 
 /// A packet farther than this above the cumulative one is not taken in: a forged number must not claim memory.
 const REACH: u32 = 1 << 22;
@@ -70,7 +70,7 @@ pub(crate) struct Duties {
     /// Of a profile whose ACKs repeat marks: whether they do now.
     repeats: Option<bool>,
     /// Of a persistent flow.
-    messages: Option<Box<Messages>>,
+    messages: Option<Box<MessageEnds>>,
 }
 
 impl Duties {
@@ -231,7 +231,7 @@ impl Receiver {
         self.messages().is_some_and(|messages| messages.may_have(data))
     }
 
-    fn messages(&self) -> Option<&Messages> {
+    fn messages(&self) -> Option<&MessageEnds> {
         self.duties.as_ref()?.messages.as_deref()
     }
 

@@ -4,8 +4,8 @@
 //! the flow, and each says where its own message ends, so that nothing that was sent changes when another message follows. The
 //! messages end in their order: a lost packet holds back all that come after it.
 //!
-//! After an idle time the control is notified before the next message leaves (RFC 5681, section 4.1; RFC 7661 asks for the
-//! same of fewer windows). Left out: that TCP puts the begin of a message into the last, short packet of the one before.
+//! After an idle time the control is notified before the next message leaves (RFC 5681, section 4.1). Left out: that TCP puts the begin
+//! of a message into the last, short packet of the one before.
 
 use super::Sender;
 use crate::congestion::{self, Congestion};

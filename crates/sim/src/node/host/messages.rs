@@ -1,14 +1,14 @@
-//! What has come of each message of persistent connections: of their receivers, a host knows the sums.
+//! Arrivals of each message of persistent connections: of their receivers, a host knows the sums.
 
 use super::Host;
 use crate::plan::Plan;
-use crate::plan::connections::Place;
+use crate::plan::connections::InConnection;
 use farspan_transport::wire::Header;
 use farspan_transport::{Endpoint, Received, ReceiverCounters, SenderCounters, SenderView, Trimmed};
 use farspan_units::{Bytes, FlowId, Time};
 use std::collections::BTreeMap;
 
-/// What has come of a message.
+/// The arrivals of a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrived {
     pub(crate) counters: ReceiverCounters,
@@ -26,7 +26,7 @@ pub(crate) struct Arrivals<'a> {
 impl Arrivals<'_> {
     /// The live sender here of a flow that has not ended.
     pub(crate) fn sender(&self, now: Time, flow: FlowId) -> Option<SenderView> {
-        let Some(Place { first, index }) = self.plan.connections.place(flow) else {
+        let Some(InConnection { first, index }) = self.plan.connections.position(flow) else {
             return self.endpoint.sender(flow);
         };
         let is_open = self.endpoint.open_messages(now, first).any(|message| message.message == index);
@@ -35,7 +35,7 @@ impl Arrivals<'_> {
 
     /// The payload of a flow that has come for the first time; `None`: no packet of it has come.
     pub(crate) fn goodput(&self, flow: FlowId) -> Option<Bytes> {
-        if self.plan.connections.place(flow).is_some() {
+        if self.plan.connections.position(flow).is_some() {
             return self.messages.get(&flow).map(|arrived| arrived.goodput);
         }
         let from = self.plan.flows[flow.index()].flow.src;
@@ -51,9 +51,9 @@ impl Host {
 
     /// The counters of the live sender here of a flow that has not ended.
     pub(crate) fn sender_counters(&self, now: Time, flow: FlowId) -> SenderCounters {
-        let counters = match self.plan.connections.place(flow) {
+        let counters = match self.plan.connections.position(flow) {
             None => self.endpoint.sender(flow).map(|view| view.counters),
-            Some(Place { first, index }) => {
+            Some(InConnection { first, index }) => {
                 let mut open = self.endpoint.open_messages(now, first);
                 open.find(|message| message.message == index).map(|message| message.counters)
             }
@@ -63,7 +63,7 @@ impl Host {
 
     /// The counters of the receiver of a flow that ends here.
     pub(crate) fn receiver_counters(&self, flow: FlowId) -> ReceiverCounters {
-        if self.plan.connections.place(flow).is_some() {
+        if self.plan.connections.position(flow).is_some() {
             return self.messages.get(&flow).map(|arrived| arrived.counters).unwrap_or_default();
         }
         let from = self.plan.flows[flow.index()].flow.src;
@@ -71,7 +71,7 @@ impl Host {
     }
 
     /// A further message of a connection begins.
-    pub(super) fn append(&mut self, now: Time, flow: FlowId, Place { first, index }: Place) {
+    pub(super) fn append(&mut self, now: Time, flow: FlowId, InConnection { first, index }: InConnection) {
         let size = self.plan.flows[flow.index()].flow.size;
         let appended = self.endpoint.append(now, first, size);
         assert_eq!(appended, Ok(index), "flows of a connection begin in the plan's order");
