@@ -85,26 +85,27 @@ pub(crate) fn insert_data(
 ) -> PacketId {
     let data = &packet.header;
     if packet.has_more() {
-        return insert_special(packets, packet, (from, to), size);
+        let header = packet.header();
+        if packet.is_in_messages() {
+            return insert_in_messages(packets, &header, (from, to), size);
+        }
+        return insert(packets, &header, (from, to), size, data.entropy);
     }
     packets.insert(data_record(DATA, data, [data.seq, sender(from, data.profile)], to, size))
 }
 
-/// Makes the record of a data packet that is not a plain one.
+/// Makes the record of a data packet of a persistent connection.
 #[cold]
 #[inline(never)]
-fn insert_special(
+fn insert_in_messages(
     packets: &mut Packets<impl Access>,
-    packet: &DataPacket,
+    header: &Header,
     (from, to): (HostId, HostId),
     size: Bytes,
 ) -> PacketId {
-    let data = &packet.header;
-    if packet.is_in_messages() {
-        let words = [data.seq, sender(from, data.profile)];
-        return packets.insert(data_record(IN_MESSAGES, data, words, to, size));
-    }
-    insert(packets, &packet.header(), (from, to), size, data.entropy)
+    let Header::Data(data) = header else { unreachable!("{header:?} is of no persistent connection") };
+    let words = [data.seq, sender(from, data.profile)];
+    packets.insert(data_record(IN_MESSAGES, data, words, to, size))
 }
 
 /// Makes the record of a control packet from `from`; `header`: size of a header. An ACK, which most are, has a way of its own.

@@ -2,7 +2,6 @@
 
 use super::counters::{Counters, ReceiverReport};
 use crate::table::PeerFlow;
-use crate::wire;
 use alloc::collections::BTreeMap;
 use farspan_units::{Bytes, Time};
 
@@ -21,9 +20,9 @@ pub(super) struct MessageEnds {
 }
 
 impl MessageEnds {
-    /// Whether a packet can be one of the flow: no message ends before it does itself that still goes on after it.
-    pub(super) fn may_have(&self, data: &wire::Data) -> bool {
-        data.seq < data.packets && self.lasts.range(data.seq..data.packets - 1).next().is_none()
+    /// Whether packet `seq`, whose message ends before `end`, can be one of the flow: no message is known to end before that.
+    pub(super) fn may_have(&self, seq: u32, end: u32) -> bool {
+        seq < end && self.lasts.range(seq..end - 1).next().is_none()
     }
 
     /// Packet `seq`, of a message that ends before `end`, came for the first time.

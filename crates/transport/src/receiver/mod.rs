@@ -221,14 +221,17 @@ impl Receiver {
         self.takes_in(data).then(|| trimmed(data, at_last_hop, ecn_ce, self.cumulative))
     }
 
+    #[inline(always)]
     fn takes_in(&self, data: &wire::Data) -> bool {
-        (self.counters.owns(data) || self.may_have(data)) && data.seq.saturating_sub(self.cumulative) <= REACH
+        (self.counters.owns(data) || self.may_have(data.seq, data.packets))
+            && data.seq.saturating_sub(self.cumulative) <= REACH
     }
 
-    /// Whether a packet can be one of a persistent flow.
+    /// Whether packet `seq`, whose message ends before `end`, can be one of a persistent flow.
     #[cold]
-    fn may_have(&self, data: &wire::Data) -> bool {
-        self.messages().is_some_and(|messages| messages.may_have(data))
+    #[inline(never)]
+    fn may_have(&self, seq: u32, end: u32) -> bool {
+        self.messages().is_some_and(|messages| messages.may_have(seq, end))
     }
 
     fn messages(&self) -> Option<&MessageEnds> {

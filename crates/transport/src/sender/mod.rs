@@ -270,6 +270,13 @@ impl Sender {
         if seq < self.packets - self.route.tail { self.route.path.mss } else { self.len_at_end(seq) }
     }
 
+    /// As [`Self::len`], of a message that is neither coded nor one of a persistent flow.
+    #[inline]
+    fn plain_len(&self, seq: u32) -> Bytes {
+        let is_last = seq + 1 == self.packets;
+        if is_last { Bytes::new(u64::from(self.last_len)) } else { self.route.path.mss }
+    }
+
     #[cold]
     fn len_at_end(&self, seq: u32) -> Bytes {
         if let Some(len) = self.len_in_messages(seq) {
@@ -328,7 +335,8 @@ impl Sender {
         let resent = if SLOW && self.sent.has_lost() { self.resend(now, entropy) } else { None };
         let retransmission = resent.is_some();
         let (seq, timeouts) = resent.unwrap_or_else(|| (self.sent.send_new(now, entropy), 0));
-        let len = self.len(seq);
+        let is_special = SLOW && self.wants.slow_path();
+        let len = if is_special { self.len(seq) } else { self.plain_len(seq) };
         let was_idle = self.in_flight.is_zero();
         self.in_flight += len;
         let probes = SLOW && self.wants.probe();
@@ -349,7 +357,7 @@ impl Sender {
         let header = wire::Data {
             flow: self.flow,
             seq,
-            packets: if SLOW && self.wants.slow_path() { self.end_of(seq) } else { self.packets },
+            packets: if is_special { self.end_of(seq) } else { self.packets },
             len: len.get() as u16,
             sent_at: now,
             entropy,
