@@ -36,6 +36,11 @@ impl Sender {
         self.connection()?.opening.as_ref()
     }
 
+    /// The number that the packet which opens the flow names, and its answer: of no packet of the flow, however many messages follow.
+    fn opens_with(&self) -> u32 {
+        if self.is_persistent() { u32::MAX } else { self.packets }
+    }
+
     /// Whether the packet that opens the flow is to leave.
     pub(super) fn owes_opening(&self) -> bool {
         self.opening().is_some_and(|opening| opening.due.is_none())
@@ -51,7 +56,8 @@ impl Sender {
     pub(super) fn transmit_opening(&mut self, now: Time, to: impl Take) -> Time {
         let rto = self.rto_policy();
         let entropy = self.balancer.entropy(now, &mut self.random);
-        let (flow, packets, profile, size) = (self.flow, self.packets, self.profile, self.route.path.header);
+        let (flow, profile, size) = (self.flow, self.profile, self.route.path.header);
+        let packets = self.opens_with();
         let header =
             wire::Data { flow, seq: packets, packets, len: 0, sent_at: now, entropy, profile, ask: false };
         to.open(DataPacket { to: self.to, header, more: More::Opens, retransmission: false, size });
@@ -78,7 +84,7 @@ impl Sender {
     /// next time-out may run out earlier than before.
     #[cold]
     pub(super) fn on_handshake_ack(&mut self, now: Time, seq: u32, echo: Echo, ecn_ce: bool) -> bool {
-        let (packets, end) = (self.packets, self.end());
+        let (packets, end) = (self.opens_with(), self.end());
         let Some(cold) = self.cold.as_mut().filter(|_| seq == packets && echo.sent_at <= now) else {
             return false;
         };

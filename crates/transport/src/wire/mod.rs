@@ -109,7 +109,8 @@ pub struct Place {
 pub struct Handshake {
     /// The flow.
     pub flow: FlowId,
-    /// How many segments its message has.
+    /// How many segments its message has; of a [persistent](crate::FlowProfile::persistent) flow, which has no last one, the largest
+    /// number.
     pub packets: u32,
     /// When this transmission started on the sender's NIC (the sender's clock).
     pub sent_at: Time,
