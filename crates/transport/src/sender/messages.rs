@@ -152,7 +152,7 @@ impl Sender {
     /// A further message of a persistent flow; gives its index.
     pub(crate) fn append(&mut self, now: Time, size: Bytes) -> Result<u32, AppendError> {
         let (flow, mss) = (self.flow, self.route.path.mss);
-        let is_idle = self.in_flight.is_zero() && self.sent.next() == self.end();
+        let is_idle = self.sent.base() == self.end();
         let is_opening = self.connection().is_some_and(|connection| connection.opening.is_some());
         let Some(messages) = self.messages_mut() else { return Err(AppendError::NotPersistent { flow }) };
         let first = messages.end();
