@@ -159,7 +159,7 @@ impl Sender {
         let packets = u32::try_from(size.segments(mss)).ok().filter(|&packets| packets > 0);
         let end = packets.and_then(|packets| first.checked_add(packets)).filter(|&end| end < u32::MAX);
         let (Some(packets), Some(end)) = (packets, end) else {
-            return Err(AppendError::NoNumbers { flow, size, left: u32::MAX - 1 - first });
+            return Err(AppendError::NoNumbers { flow, size, left: (u32::MAX - 1).saturating_sub(first) });
         };
         let last_len = (size - mss * u64::from(packets - 1)).get() as u16;
         messages.open.push_back(Extent { end, last_len, retransmitted: (0, Bytes::ZERO) });
