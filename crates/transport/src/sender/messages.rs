@@ -47,6 +47,8 @@ pub(super) struct Messages {
     sent_at: Time,
     /// ACKs have been counted as [packets](congestion::Ack::acked_packets) below this one.
     counted_below: u32,
+    /// Packets below it for which no ACK was counted, of messages that have ended, and their payload.
+    uncounted: (u32, Bytes),
 }
 
 impl Messages {
@@ -69,6 +71,7 @@ impl Messages {
                 initial_cwnd: message.initial_cwnd,
                 sent_at: now,
                 counted_below: 0,
+                uncounted: (0, Bytes::ZERO),
             })
         })
     }
@@ -133,9 +136,12 @@ impl Sender {
     /// known by that alone, since some of them were acknowledged before, or the flow is not persistent.
     pub(super) fn packets_of_messages(&mut self, bytes: Bytes) -> Option<u32> {
         let base = self.sent.base();
-        let from = core::mem::replace(&mut self.messages_mut()?.counted_below, base);
-        let payload: Bytes = (from..base).map(|seq| self.len(seq)).sum();
-        (payload == bytes && from < base).then_some(base - from)
+        let messages = self.messages_mut()?;
+        let from = core::mem::replace(&mut messages.counted_below, base);
+        let (before, payload_before) = core::mem::take(&mut messages.uncounted);
+        let payload = payload_before + (from..base).map(|seq| self.len(seq)).sum();
+        let packets = before + (base - from);
+        (payload == bytes && packets > 0).then_some(packets)
     }
 
     /// A packet leaves, perhaps one that was sent before.
@@ -192,6 +198,12 @@ impl Sender {
         let report = self.message_report(now, 0)?;
         let messages = self.messages_mut()?;
         messages.open.pop_front();
+        let from = messages.counted_below.max(messages.first);
+        if from < extent.end {
+            messages.uncounted.0 += extent.end - from;
+            messages.uncounted.1 += payload(mss, from, &extent, extent.end);
+            messages.counted_below = extent.end;
+        }
         messages.payload_before += payload(mss, messages.first, &extent, extent.end);
         (messages.first, messages.before) = (extent.end, losses);
         messages.index += 1;
