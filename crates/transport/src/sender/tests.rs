@@ -3,6 +3,7 @@
 mod asks;
 mod coded;
 mod connection;
+mod messages;
 mod noise;
 mod proxied;
 
@@ -10,7 +11,7 @@ use super::*;
 use crate::ack::AckConfig;
 use crate::balance::{BalanceConfig, PathSample};
 use crate::coding::{CodingConfig, Payload, blocks};
-use crate::congestion::{Ack, CongestionConfig, Loss, Nack, NackCause, OnNack, Sent, Timeout, testing};
+use crate::congestion::{Ack, CongestionConfig, Idle, Loss, Nack, NackCause, OnNack, Sent, Timeout, testing};
 use crate::proxy::{Numbering, Via};
 use crate::recovery::PacketState;
 use crate::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
@@ -41,6 +42,7 @@ struct Events {
     losses: Vec<Loss>,
     timeouts: Vec<Timeout>,
     timers: Vec<Time>,
+    idles: Vec<Idle>,
     entropies_acked: Vec<u16>,
     entropies_nacked: Vec<u16>,
     entropies_lost: Vec<u16>,
@@ -77,6 +79,10 @@ impl Congestion for Scripted {
     }
     fn on_timeout(&mut self, timeout: &Timeout) -> Decision {
         self.log.lock().unwrap().timeouts.push(*timeout);
+        self.decision
+    }
+    fn on_idle(&mut self, idle: &Idle) -> Decision {
+        self.log.lock().unwrap().idles.push(*idle);
         self.decision
     }
     fn on_timer(&mut self, now: Time) -> Decision {
@@ -130,6 +136,7 @@ struct Setup {
     window_check: WindowCheck,
     connection: Connection,
     repeats_marks: bool,
+    persistent: bool,
     policy: RecoveryPolicy,
     rto: Rto,
     send_record: bool,
@@ -152,6 +159,7 @@ impl Default for Setup {
             window_check: WindowCheck::Below,
             connection: Connection::default(),
             repeats_marks: false,
+            persistent: false,
             policy: RecoveryPolicy::PerPacketRto,
             rto: Rto::Fixed(RTO),
             send_record: false,
@@ -188,6 +196,7 @@ impl Bench {
             profile: FlowProfile {
                 acks: AckConfig::by_name(setup.acks).unwrap(),
                 repeats_marks: setup.repeats_marks,
+                persistent: setup.persistent,
                 ..FlowProfile::default()
             },
         };

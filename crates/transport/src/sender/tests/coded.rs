@@ -12,6 +12,7 @@ const CODED: Setup = Setup {
     window_check: WindowCheck::Below,
     connection: Connection { handshake: false, burst: Bytes::ZERO, prr: false, idle_restart: false },
     repeats_marks: false,
+    persistent: false,
     policy: RecoveryPolicy::PerPacketRto,
     rto: Rto::Fixed(RTO),
     send_record: false,
