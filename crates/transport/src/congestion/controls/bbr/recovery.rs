@@ -39,9 +39,9 @@ impl Bbr {
         let cwnd = if self.recovery.is_some() {
             self.cwnd - bytes.as_f64()
         } else if self.unrestored > 0.0 {
-            // The ACK that ended an episode finds this loss: for Linux it stood before the end.
+            // The ACK that ended an episode finds this loss: for Linux it stood before the end. What bounds the window since then still does.
             self.recovery = Some(episode);
-            core::mem::take(&mut self.unrestored) - bytes.as_f64()
+            (core::mem::take(&mut self.unrestored) - bytes.as_f64()).min(self.cwnd)
         } else {
             self.save_cwnd();
             self.recovery = Some(LossEpisode { conserves: true, ..episode });
