@@ -429,6 +429,39 @@ mod tests {
         assert_eq!(w.state(), "congestion_avoidance", "it does not begin anew");
     }
 
+    /// A window of ten packets after so many nanoseconds, with a time-out of 100 us and a first window of so many packets.
+    fn rested(ns: u64, first: u64) -> Window {
+        let (now, idle, rto) = (at(1_000_000), Duration::from_ns(ns), Duration::from_us(100));
+        let mut w = steady();
+        w.restart(&BOUNDS, &Idle { now, idle, rto, initial_cwnd: Bytes::new(first * 4096) });
+        w
+    }
+
+    #[test]
+    fn an_idle_time_halves_the_window_for_each_time_out_down_to_the_first_window() {
+        let after = |ns, first| rested(ns, first).get() / MSS;
+        let times = [0, 99_999, 100_000, 100_001, 200_000, 200_001, 300_001, 400_001, u64::MAX / 1000];
+        let windows = times.map(|ns| after(ns, 1));
+        let expected = [10.0, 10.0, 10.0, 5.0, 5.0, 2.5, 1.25, 1.0, 1.0];
+        windows.iter().zip(expected).for_each(|(&window, expected)| near(window, expected, 0.0));
+        near(after(200_001, 4), 4.0, 0.0);
+        near(after(1_000_001, 20), 10.0, 0.0);
+    }
+
+    #[test]
+    fn after_an_idle_time_slow_start_goes_to_three_quarters_of_the_window_or_its_threshold() {
+        near(rested(100_000, 1).ssthresh, 10.0 * MSS, 0.0);
+        near(rested(200_001, 1).ssthresh, 10.0 * MSS, 0.0);
+        let (now, idle, rto) = (at(1_000_000), Duration::from_us(350), Duration::from_us(100));
+        let idle = Idle { now, idle, rto, initial_cwnd: Bytes::new(4096) };
+        let mut w = Window { cwnd: 16.0 * MSS, ..steady() };
+        w.restart(&BOUNDS, &idle);
+        assert_eq!((w.get() / MSS, w.ssthresh / MSS, w.state()), (2.0, 12.0, "slow_start"));
+        // Without a time-out to measure it by, no time is long.
+        w.restart(&BOUNDS, &Idle { rto: Duration::ZERO, ..idle });
+        near(w.get(), 2.0 * MSS, 0.0);
+    }
+
     #[test]
     fn any_ack_grows_a_window_that_asks_for_no_use() {
         let mut w = steady();
