@@ -32,7 +32,7 @@ pub struct Violation {
 }
 
 /// Checks a control against the contract of [`Congestion`], under random sequences of events on three paths: windows and
-/// rates are sound, neither a NACK nor a CNP widens the window or the allowance, a CNP raises no rate, a packet spends
+/// rates are sound, neither a NACK nor a CNP nor an idle time widens the window or the allowance, a CNP raises no rate, a packet spends
 /// allowance, the decision returned is the current one, the first window is the scenario's, the same events give the same
 /// decisions, and so they do with signals that its [`Needs`] do not name; [`Congestion::lower`] lowers a window if there is one, as the
 /// needs say; who falls for the NACK of a trimmed packet falls for that of a packet which a proxy found lost.
@@ -364,6 +364,8 @@ mod tests {
         Small,
         /// A wider window after a NACK.
         Greedy,
+        /// A wider window after an idle time.
+        Rested,
         /// A lower window after the NACK of a trimmed packet alone.
         Deaf,
         /// A rate of zero after a time-out.
@@ -471,6 +473,13 @@ mod tests {
             self.1
         }
 
+        fn on_idle(&mut self, idle: &Idle) -> Decision {
+            if matches!(self.0, Wrong::Rested) {
+                self.1.cwnd = self.1.cwnd.max(idle.initial_cwnd + Bytes::new(1));
+            }
+            self.1
+        }
+
         fn on_loss(&mut self, loss: &Loss) -> Decision {
             if matches!(self.0, Wrong::Small) {
                 self.1.cwnd = Bytes::new(loss.bytes.get() / 2);
@@ -491,6 +500,7 @@ mod tests {
         for (wrong, problem, most) in [
             (Wrong::Small, "below the floor of 4KiB", 4),
             (Wrong::Greedy, "a NACK widened the window", 4),
+            (Wrong::Rested, "an idle time widened the window", 4),
             (Wrong::Stuck, "a pacing rate of zero", 4),
             (Wrong::TwoFaced, "another decision than the current one", 1),
             (Wrong::Early, "it starts with a window of", 0),

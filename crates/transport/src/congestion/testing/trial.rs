@@ -54,6 +54,8 @@ pub enum FlowEvent {
     Timer,
     /// Nothing, for so many picoseconds.
     Wait(u64),
+    /// All that is in flight is acknowledged, and so many picoseconds later another message follows.
+    Idle(u64),
 }
 
 impl FlowEvent {
@@ -82,7 +84,8 @@ impl FlowEvent {
             20 => Self::Timer,
             21 => Self::Pull { packets: 1 + nth(3) as u32, old: marked },
             22 => Self::Cnp,
-            23..31 => Self::Wait(random.below(30_000_000)),
+            23..30 => Self::Wait(random.below(30_000_000)),
+            30 => Self::Idle(random.below(10_000_000_000)),
             _ => Self::Wait(random.below(100_000_000_000)),
         }
     }
@@ -149,6 +152,7 @@ pub(super) struct TrialSender {
     /// The kind that ports write: what the control needs, or, as `more`, the richest.
     telemetry: TelemetryKind,
     path: Path,
+    initial_cwnd: Bytes,
     now: Time,
     flight: Vec<Packet>,
     delivered: Bytes,
@@ -169,6 +173,7 @@ impl TrialSender {
             signals: Asked::ALL.into_iter().filter(is_given).collect(),
             telemetry: richest.copied().unwrap_or(needs.telemetry),
             path: *path,
+            initial_cwnd,
             now: Time::ZERO,
             flight: Vec::new(),
             delivered: Bytes::ZERO,
@@ -245,6 +250,21 @@ impl TrialSender {
         })
     }
 
+    /// Ends the flight, waits, and lets a message follow.
+    fn idle(&mut self, idle: Duration) -> Result<Decision, String> {
+        for packet in core::mem::take(&mut self.flight) {
+            self.ack(packet, self.path.mss, false);
+        }
+        self.pass(self.now + idle);
+        let (now, rto) = (self.now, self.path.base_rtt + self.path.max_queueing);
+        let before = self.control.decision();
+        let after = self.control.on_idle(&Idle { now, idle, rto, initial_cwnd: self.initial_cwnd });
+        if after.cwnd > before.cwnd || after.allowance > before.allowance {
+            return Err("an idle time widened the window".to_string());
+        }
+        Ok(after)
+    }
+
     /// The words of ports and receiver on a packet: of a kind that has room for one port, those of the longest queue.
     fn telemetry_of(&self, packet: Packet) -> Telemetry {
         let mut telemetry = Telemetry::default();
@@ -306,6 +326,7 @@ impl TrialSender {
             }
             FlowEvent::Cnp if self.gives(Asked::Cnps) => self.control.on_cnp(&Cnp { now, in_flight }),
             FlowEvent::Pull { .. } | FlowEvent::Cnp => return Ok(None),
+            FlowEvent::Idle(ps) => self.idle(Duration::from_ps(ps))?,
             FlowEvent::Wait(ps) => {
                 self.pass(now + Duration::from_ps(ps));
                 return Ok(None);
