@@ -1,5 +1,7 @@
 //! Receivers: each arrival and the reply to it.
 
+mod messages;
+
 use super::*;
 use crate::ack::AckConfig;
 use crate::coding::Shape;
