@@ -9,7 +9,8 @@ use farspan_units::{FlowId, HostId, Time};
 
 impl Endpoint {
     /// Ends a live sender before its message is acknowledged in full, and gives its report; `None` without one. Its
-    /// receiver is not told.
+    /// receiver is not told. Of a [persistent](crate::FlowProfile::persistent) flow it is the report of the oldest message that has not
+    /// ended, or of an empty one.
     pub fn cancel(&mut self, now: Time, flow: FlowId) -> Option<SenderReport> {
         let live = self.senders.remove(self.senders.key(flow)?)?;
         self.purge_timers();

@@ -217,6 +217,19 @@ impl Sender {
         (0..count).filter_map(move |place| self.message_report(now, place))
     }
 
+    /// The report of the oldest message that has not ended, or of none of any size after all have; `None`: the flow is not persistent.
+    pub(super) fn last_report(&self, now: Time) -> Option<SenderReport> {
+        let nothing = SenderReport {
+            flow: self.flow,
+            message: self.messages()?.index,
+            to: self.receiver(),
+            size: Bytes::ZERO,
+            finished_at: now,
+            counters: SenderCounters::default(),
+        };
+        Some(self.message_report(now, 0).unwrap_or(nothing))
+    }
+
     /// The report of the open message at this place. What is counted by flow is the oldest one's since the message before it ended.
     pub(super) fn message_report(&self, now: Time, place: usize) -> Option<SenderReport> {
         let (messages, mss, next) = (self.messages()?, self.route.path.mss, self.sent.next());

@@ -118,7 +118,7 @@ impl Sender {
             self.in_flight.is_zero() || !self.is_finished(),
             "nothing is in flight when everything is acknowledged"
         );
-        self.message_report(finished_at, 0).unwrap_or_else(|| SenderReport {
+        self.last_report(finished_at).unwrap_or_else(|| SenderReport {
             flow: self.flow,
             message: 0,
             to: self.receiver(),

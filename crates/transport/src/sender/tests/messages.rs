@@ -275,3 +275,22 @@ fn a_flow_that_does_not_restart_says_nothing_of_idle_times() {
     bench.append(us(100_000), mss(1));
     assert!(bench.idles().is_empty());
 }
+
+#[test]
+fn a_report_is_of_the_oldest_message_that_has_not_ended_or_of_nothing() {
+    let mut bench = Bench::new(persistent(mss(1)));
+    bench.append(us(0), mss(2));
+    let last = |bench: &Bench| {
+        let report = bench.sender.report(us(30));
+        (report.message, report.size)
+    };
+    assert_eq!(last(&bench), (0, mss(1)));
+    assert_eq!(bench.send(us(0)), [0, 1, 2]);
+    bench.ack(us(20), 0, us(0));
+    bench.ended(us(20));
+    assert_eq!(last(&bench), (1, mss(2)));
+    bench.ack(us(20), 1, us(0));
+    bench.ack(us(20), 2, us(0));
+    bench.ended(us(20));
+    assert_eq!(last(&bench), (2, Bytes::ZERO));
+}
