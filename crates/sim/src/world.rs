@@ -243,7 +243,7 @@ impl World {
         Outcome {
             digest: digest(&flows),
             samples: self.samples(end),
-            trace: self.trace(end),
+            trace: self.trace(&spec.trace.flows, end),
             goodput: self.goodput(spec, if interrupted { end } else { Time::MAX }),
             flows,
             ports,

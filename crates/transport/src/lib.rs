@@ -26,6 +26,9 @@
 //! included; RACK alone looks through the window now and then. A packet of the window costs 8 bytes at the sender and a bit at the
 //! receiver.
 //!
+//! On a [persistent](FlowProfile::persistent) flow messages follow each other ([`Endpoint::append`]): each arrives once and in their order,
+//! and both ends learn of each. Its two ends stay until their drivers end them.
+//!
 //! Where switches trim, the receiver answers a packet that lost its payload with a NACK ([`Incoming::trimmed`]): the
 //! sender gives that transmission up at once, notifies its control and its path selector, and sends the packet again
 //! before new ones.

@@ -164,7 +164,7 @@ fn transport(writer: &mut Writer, number: u64) {
     writer.sometimes(40, "jitter", &["0ns", "1packet", "5us"]);
 }
 
-/// The habits of TCP's connections, some times.
+/// The habits of TCP's connections, sometimes.
 fn tcp(writer: &mut Writer, number: u64) {
     let mut draw = Draw(Random::new(number, Purpose::Test, 41));
     if !draw.often(15) {

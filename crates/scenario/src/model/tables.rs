@@ -94,8 +94,8 @@ tables! {
         /// "per_flow": each flow has a connection of its own; "per_pair": those from one host to another are messages of one, which
         /// leave and arrive in order of their start. Flows that wait for others have their own. Default: per_flow.
         connections: ConnectionScope,
-        /// Whether TCP's controls begin again with their first window, for a flow on a connection of which nothing is under way and
-        /// nothing has left for longer than a time-out (RFC 5681, section 4.1, as Linux does it). Default: true.
+        /// Whether the window of TCP's controls decays to the first one, by half for each time-out, while nothing of a connection is under
+        /// way (RFC 2861, as Linux does it). Default: true.
         idle_restart: bool,
         /// Payload that leaves in one go at most, two packets at least, as TCP's segments do that NICs cut up ("64KiB"); "0B": each
         /// packet leaves by itself. Default: 0B.

@@ -241,11 +241,6 @@ fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError>
         return Err(ValueError::rule("transport.repeat_marks", "ACKs that are held echo each mark", cure));
     }
     let connections = written.connections.unwrap_or(ConnectionScope::PerFlow);
-    if connections == ConnectionScope::PerPair && ack.name() == Some("coalesced") {
-        let cure = "write transport.ack = \"per_packet\" or \"delayed\"";
-        let problem = "the sender asks for the ACK of a flow's last packet, and a connection has none";
-        return Err(ValueError::rule("transport.connections", problem, cure));
-    }
     Ok(Transport {
         payload,
         header,

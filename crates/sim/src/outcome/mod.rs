@@ -65,6 +65,9 @@ pub struct Sample {
 /// The events that were traced.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Traced {
+    /// The flows that were asked for, by id; in the place of flows on one connection stands the first of them, under which all of it is
+    /// traced.
+    pub of: Vec<FlowId>,
     /// The events of flows: by flow, then end, then time.
     pub flows: Vec<FlowEvent>,
     /// The events of packets at ports: by time, then port.

@@ -1,9 +1,9 @@
-//! Flows that are messages of persistent connections: those from one host to another, one after another.
+//! Flows that are messages of persistent connections: those from one host to another, one after another. A flow that no other follows, and
+//! that follows none, is none of them.
 //!
 //! On the wire a connection goes by the number of its first flow, and its packets number on through all of them.
 
 use crate::spec::Flow;
-use farspan_transport::FlowProfile;
 use farspan_units::{Bytes, FlowId};
 use std::collections::BTreeMap;
 
@@ -25,20 +25,18 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// Those of these flows; `profile`: of a flow, `alone`: whether a flow has a connection of its own, and what else flows of one
-    /// connection must share.
-    pub(crate) fn new<'a, K: Ord>(
+    /// Those of these flows; `shares`: what flows of one connection share beside their hosts; `None`: a flow has one of its own.
+    pub(crate) fn new<K: Ord>(
         flows: &[Flow],
         mss: Bytes,
-        profile: impl Fn(FlowId, &Flow) -> &'a FlowProfile,
-        alone: impl Fn(FlowId) -> (bool, K),
+        shares: impl Fn(FlowId, &Flow) -> Option<K>,
     ) -> Self {
         let mut this = Self::default();
         let mut by_pair: BTreeMap<_, Vec<FlowId>> = BTreeMap::new();
-        for (id, flow) in (0..).map(FlowId).zip(flows).filter(|(id, flow)| profile(*id, flow).persistent) {
-            let (is_alone, shares) = alone(id);
-            let only = is_alone.then_some(id);
-            by_pair.entry((flow.src, flow.dst, only, shares)).or_default().push(id);
+        for (id, flow) in (0..).map(FlowId).zip(flows) {
+            if let Some(shared) = shares(id, flow) {
+                by_pair.entry((flow.src, flow.dst, shared)).or_default().push(id);
+            }
         }
         for mut connection in by_pair.into_values() {
             connection.sort_by_key(|id| flows[id.index()].start);
@@ -62,7 +60,7 @@ impl Connections {
     }
 
     fn close(&mut self, messages: Vec<(FlowId, u32)>) {
-        let Some(&(first, _)) = messages.first() else { return };
+        let &[(first, _), _, ..] = &messages[..] else { return };
         let positions = (0..).zip(&messages).map(|(index, (id, _))| (*id, InConnection { first, index }));
         self.positions.extend(positions);
         self.messages.insert(first, messages);
@@ -110,8 +108,7 @@ mod tests {
     }
 
     fn connections(flows: &[Flow], alone: &[u32]) -> Connections {
-        let profile = FlowProfile { persistent: true, ..FlowProfile::default() };
-        Connections::new(flows, MSS, |_, _| &profile, |id| (alone.contains(&id.0), ()))
+        Connections::new(flows, MSS, |id, _| (!alone.contains(&id.0)).then_some(()))
     }
 
     #[test]

@@ -14,7 +14,7 @@ use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::Layout;
 use farspan_transport::proxy::{ProxyKind, Via};
 use farspan_transport::recovery::Rto;
-use farspan_transport::{Class, Message, Path, Profiles, Route, Scheme};
+use farspan_transport::{Class, FlowProfile, Message, Path, Profiles, Route, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -98,8 +98,8 @@ pub(crate) struct Plan {
 /// The use of a route. The index is that of the flow's own path selector, if it has one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Use {
-    /// From sender to receiver, under the scheme of the flow's class.
-    Own(Option<usize>),
+    /// From sender to receiver, under the scheme of the flow's class; of a message of a persistent connection, or not.
+    Own(Option<usize>, bool),
     /// From sender to proxy, under the scheme of intra-DC flows, with this time-out.
     ToProxy(Option<usize>, Option<Rto>),
     /// From the proxy with this index to the receiver.
@@ -164,12 +164,11 @@ impl Plan {
             .flat_map(|(index, OwnBalance { flows, .. })| flows.iter().map(move |id| (*id, index)))
             .collect();
         let through = proxy::by_flow(&spec.proxies);
-        plan.connections = Connections::new(
-            &spec.flows,
-            spec.mss,
-            |_, flow| &spec.scheme(plan.class(flow.src, flow.dst)).profile,
-            |id| (plan.triggers.waits(id), own.get(&id)),
-        );
+        plan.connections = Connections::new(&spec.flows, spec.mss, |id, flow| {
+            let scheme = spec.scheme(plan.class(flow.src, flow.dst));
+            let may_go_on = may_go_on(scheme) && !plan.triggers.waits(id) && !through.contains_key(&id);
+            may_go_on.then(|| own.get(&id))
+        });
         let mut known = BTreeMap::new();
         plan.flows = Vec::with_capacity(spec.flows.len());
         for (id, flow) in (0..).map(FlowId).zip(&spec.flows) {
@@ -238,7 +237,8 @@ impl Plan {
         let (class, ack_time) = (self.class(flow.src, flow.dst), self.ack_time(&routed));
         let way = match proxy {
             None => {
-                let route = self.route(&routed, class, Use::Own(own), known);
+                let goes_on = self.connections.position(id).is_some();
+                let route = self.route(&routed, class, Use::Own(own, goes_on), known);
                 FlowPath { route, last: routed, via: None }
             }
             Some(proxy) => self.way_through(id, flow, own, proxy, known),
@@ -281,13 +281,14 @@ impl Plan {
         let path = self.path(routed, class, scheme);
         *known.entry((path, usage)).or_insert_with(|| {
             let route = match usage {
-                Use::Own(None) | Use::Onward(_) => Route::new(path, scheme),
-                Use::Own(Some(own)) => {
-                    let balance = self.own_balance[own].clone();
-                    Route::new(path, &Scheme { balance, ..scheme.clone() })
+                Use::Onward(_) => Route::new(path, &ends_with_its_flow(scheme)),
+                Use::Own(own, goes_on) => {
+                    let scheme = if goes_on { scheme.clone() } else { ends_with_its_flow(scheme) };
+                    let balance = own.map_or(scheme.balance, |own| self.own_balance[own].clone());
+                    Route::new(path, &Scheme { balance, ..scheme })
                 }
                 Use::ToProxy(own, rto) => {
-                    let mut scheme = scheme.clone();
+                    let mut scheme = ends_with_its_flow(scheme);
                     scheme.recovery.rto = rto.unwrap_or(scheme.recovery.rto);
                     scheme.balance = own.map_or(scheme.balance, |own| self.own_balance[own].clone());
                     Route::new(path, &scheme)
@@ -384,7 +385,21 @@ fn profiles(spec: &Spec) -> Profiles {
         ProxyKind::Naive(naive) => Some(naive.onward.profile.clone()),
         ProxyKind::Streamlined(_) => None,
     });
-    Profiles::new([spec.intra.profile.clone(), spec.inter.profile.clone()].into_iter().chain(onward))
+    let own = [spec.intra.profile.clone(), spec.inter.profile.clone()];
+    // Flows that no other follows have a connection that ends with them.
+    let alone = own.clone().map(|profile| FlowProfile { persistent: false, ..profile });
+    Profiles::new(own.into_iter().chain(onward).chain(alone))
+}
+
+/// A scheme under which a connection ends with its flow.
+fn ends_with_its_flow(scheme: &Scheme) -> Scheme {
+    let profile = FlowProfile { persistent: false, ..scheme.profile.clone() };
+    Scheme { profile, ..scheme.clone() }
+}
+
+/// Whether flows of a scheme may follow each other on a connection: blocks, and packets to be pulled, are counted from a flow's end.
+fn may_go_on(scheme: &Scheme) -> bool {
+    scheme.profile.persistent && scheme.coding.shape().is_none() && scheme.congestion.needs().pulls.is_none()
 }
 
 /// When routes change, and to what: those that avoid equal links are kept once.

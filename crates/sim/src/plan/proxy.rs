@@ -44,7 +44,7 @@ impl Plan {
         let (there, onward) = (between(flow.src, proxy.host), between(proxy.host, flow.dst));
         let straight = between(flow.src, flow.dst);
         let through = RoutedPath { links: [&there.links[..], &onward.links[..]].concat() };
-        let direct = self.route(&straight, Class::Inter, Use::Own(own), known);
+        let direct = self.route(&straight, Class::Inter, Use::Own(own, false), known);
         let direct = Arc::clone(&self.shared[direct as usize]);
         let (route, last, limit, kind) = match &proxy.kind {
             ProxyKind::Naive(NaiveSpec { rto, onward: scheme, room }) => {
@@ -58,7 +58,7 @@ impl Plan {
                 (route, onward, room.unwrap_or(u32::MAX), kind)
             }
             ProxyKind::Streamlined(loss) => {
-                let route = self.route(&through, Class::Inter, Use::Own(own), known);
+                let route = self.route(&through, Class::Inter, Use::Own(own, false), known);
                 let shared = &self.shared[route as usize];
                 let (header, signals) = (shared.path().header, shared.profile().signals);
                 let kind = RelayKind::Streamlined(StreamlinedRelay { header, signals, loss: *loss });

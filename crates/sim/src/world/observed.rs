@@ -4,12 +4,14 @@ use super::World;
 use crate::node::NetworkNode;
 use crate::outcome::{Sample, Traced};
 use crate::spec::Spec;
-use farspan_units::{Bytes, Time};
+use farspan_units::{Bytes, FlowId, Time};
+use std::collections::BTreeSet;
 
 impl World {
     /// The events of traced flows, by flow, end and time, and of traced ports, by time and port.
-    pub(super) fn trace(&mut self, end: Time) -> Traced {
-        let mut traced = Traced::default();
+    pub(super) fn trace(&mut self, asked: &[FlowId], end: Time) -> Traced {
+        let of: BTreeSet<_> = asked.iter().map(|flow| self.plan.connections.first(*flow)).collect();
+        let mut traced = Traced { of: of.into_iter().collect(), ..Traced::default() };
         for node in 0..self.map.locations.len() as u32 {
             match self.engine.node_mut(&self.map, node) {
                 NetworkNode::Host(host) => {

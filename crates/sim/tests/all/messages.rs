@@ -4,7 +4,7 @@ use crate::common::*;
 use crate::random::persistent_spec;
 use farspan_fabric::Fault;
 use farspan_fabric::fault::FaultKind;
-use farspan_sim::{InitialWindow, Probes, Spec};
+use farspan_sim::{InitialWindow, ProbeKind, Probes, SampleId, Spec};
 use farspan_transport::{Connection, FlowOutcome, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, NodeId, PortId, Rate, Time};
 use std::sync::Arc;
@@ -117,14 +117,24 @@ fn rates_and_goodput_are_those_of_each_message() {
                 && sample.id == farspan_sim::SampleId::Flow(FlowId(flow))
         })
     };
+    let first = |flow| windows(flow).next().expect("it is sampled").at;
     let last = |flow| windows(flow).last().expect("it is sampled").at;
-    assert!(last(0) < last(1), "a message's window is sampled until it ends");
+    assert!(last(0) < first(1), "the window is the oldest message's");
+    for (flow, size) in [(0, 500_000.0), (1, 300_000.0)] {
+        let rates = outcome
+            .samples
+            .iter()
+            .filter(|sample| sample.probe == ProbeKind::Rate && sample.id == SampleId::Flow(FlowId(flow)));
+        let bytes: f64 = rates.map(|sample| sample.value * 500e-6 / 8.0).sum();
+        // What comes after the last sample is in none.
+        assert!(bytes < size + 1.0 && bytes > 0.9 * size, "{bytes} of {size}");
+    }
 }
 
 #[test]
 fn random_worlds_of_connections_come_out_equal_under_every_engine() {
     let (mut shared, mut dropped, mut late) = (0, 0, 0);
-    for seed in 0..150 {
+    for seed in 0..200 {
         let spec = persistent_spec(seed);
         let outcome = equal_under_all(&spec).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         let pairs: std::collections::BTreeSet<_> =

@@ -171,8 +171,9 @@ fn ten_minutes_at_a_steady_round_trip_see_no_time_out_and_no_probe() {
 fn short_messages_are_never_probed_while_their_acks_are_held() {
     // Windows as large as the receiver may hold ACKs of, for 40 ms unless the last packet is there: far longer than the two round
     // trips after which a probe would leave.
-    for packets in [2, 4] {
+    for (packets, persistent) in [(2, false), (4, false), (2, true), (4, true)] {
         let mut scheme = tcp();
+        scheme.profile.persistent = persistent;
         let acks = DelayedConfig { packets, quick: 0, ..DelayedConfig::default() };
         scheme.profile.acks = AckConfig::Delayed(acks);
         let mut spec = flow_of(scheme, 1, u64::from(packets) - 1, &[]);

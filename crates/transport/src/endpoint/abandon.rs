@@ -1,5 +1,6 @@
 //! Flows and peers that the driver ends: only it knows how long a peer may be silent, and when one begins anew.
 
+use super::live::Live;
 use super::{Endpoint, is_live};
 use crate::sender::SenderReport;
 use crate::table::{Key, Named as _, PeerFlow};
@@ -34,7 +35,8 @@ impl Endpoint {
     }
 
     /// Forgets a peer that is gone, or begins anew: all that came from it, what is relayed for it, and what waits to be said to
-    /// it. Afterwards its numbers mean other messages, from 0 on. Senders of messages to it end: gives their reports, by number.
+    /// it. Afterwards its numbers mean other messages, from 0 on. Senders of messages to it end: gives their reports, by number; of a
+    /// persistent flow those of its messages that have not ended.
     /// What it says of them later is dropped, until their [numbers](crate::Message::flow) are used towards it again. What is
     /// relayed to it goes no further, and its sender hears no more of it from here. Of a peer that is a proxy, the messages that
     /// came through it stay: they are their senders'.
@@ -77,6 +79,11 @@ impl Endpoint {
         self.schedule.rekey(new_key);
         let mut own: Vec<_> = ended.iter().filter(|live| !onward.contains(&live.sender.flow())).collect();
         own.sort_by_key(|live| live.sender.flow());
-        own.into_iter().map(|live| live.sender.report(now)).collect()
+        let reports = |live: &Live| {
+            let sender = &live.sender;
+            let whole = (!sender.is_persistent()).then(|| sender.report(now));
+            whole.into_iter().chain(sender.open_messages(now)).collect::<Vec<_>>()
+        };
+        own.into_iter().flat_map(reports).collect()
     }
 }

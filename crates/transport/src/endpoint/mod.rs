@@ -102,7 +102,7 @@ fn is_live(timer: Timer, senders: &Table<Live>, receivers: &Table<Receiver>) -> 
 /// |---|---|
 /// | build it | [`Self::new`], [`Self::with_profiles`], [`Self::with_proxy`] |
 /// | let control packets alone leave while a link pauses data | [`Self::poll_control`] |
-/// | let further messages follow on a flow | [`Self::append`], [`Self::open_messages`] |
+/// | let further messages follow on a flow | [`Self::append`], [`Self::open_messages`], [`Self::open_message`] |
 /// | end flows early, where peers may fall silent or begin anew | [`Self::cancel`], [`Self::forget`], [`Self::forget_peer`] |
 /// | set proxies up, and let one fail | [`Self::relay`], [`Self::expect_relayed`], [`Self::fail_proxy`] |
 /// | look on, which changes nothing | [`Self::host`], [`Self::sender`], [`Self::packet_state`], [`Self::receiver`], [`Self::relayed`], [`Self::proxy_waiting`], [`Self::proxy_queue`] |
@@ -439,6 +439,12 @@ impl Endpoint {
     /// they did so at `now`.
     pub fn open_messages(&self, now: Time, flow: FlowId) -> impl Iterator<Item = SenderReport> {
         self.senders.by_name(flow).into_iter().flat_map(move |live| live.sender.open_messages(now))
+    }
+
+    /// The message with this index of a live sender's persistent flow, if it has not ended, as if it did so at `now`.
+    #[must_use]
+    pub fn open_message(&self, now: Time, flow: FlowId, index: u32) -> Option<SenderReport> {
+        self.senders.by_name(flow)?.sender.open_message(now, index)
     }
 
     /// The state of packet `seq` at the live sender of `flow`; `None` without a live sender.

@@ -12,7 +12,7 @@ pub struct Connection {
     /// Whether a cut on loss is spread over the round trip in which it is made: proportional rate reduction (RFC 9937). Not of
     /// controls that take [samples of the delivery rate](crate::congestion::Needs::send_record): they govern their own recovery.
     pub prr: bool,
-    /// Whether a persistent flow begins again with its first window after an idle time (RFC 5681, section 4.1, as Linux does it:
+    /// Whether a persistent flow's window decays to the first one in an idle time (RFC 2861, as Linux does it:
     /// [`Congestion::on_idle`](crate::congestion::Congestion::on_idle)).
     pub idle_restart: bool,
 }

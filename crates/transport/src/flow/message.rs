@@ -112,7 +112,8 @@ pub struct Received {
     pub from: HostId,
     /// The message's number there.
     pub flow: FlowId,
-    /// Where in the message it belongs, or which parity it is.
+    /// Where in the message it belongs, or which parity it is. On a persistent flow packets are counted as full ones, from the first
+    /// message on: a message begins at a multiple of their payload.
     pub payload: Payload,
     /// A block that is complete with it, of which segments have not arrived: they can be decoded now. Its packets are
     /// of no use any more when they arrive.

@@ -10,8 +10,8 @@ use farspan_units::{Bytes, FlowId, HostId, Purpose, Random, Time};
 pub struct ReceiverReport {
     /// Its number at its sender.
     pub flow: FlowId,
-    /// Its index among the messages of its flow, from 0; of more than one only where the flow is persistent. Counters are then those
-    /// since the message before was here in full.
+    /// Its index among the messages of its flow; 0 unless the flow is persistent. Counters are then those since the message before was
+    /// here in full.
     pub message: u32,
     /// Its sender, though it may have come through a proxy.
     pub from: HostId,
@@ -34,7 +34,7 @@ pub struct ReceiverView {
     pub goodput: Bytes,
     /// Counters so far.
     pub counters: ReceiverCounters,
-    /// Whether the whole message has arrived.
+    /// Whether the whole message has arrived; never of a persistent flow.
     pub is_complete: bool,
 }
 

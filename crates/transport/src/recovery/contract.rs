@@ -83,6 +83,9 @@ pub(crate) trait Recover {
     /// A probe takes the place of this transmission; `end`: the first packet that will not have been sent.
     fn on_probe(&mut self, _now: Time, _replaced: Option<LostPacket>, _end: u32) {}
 
+    /// Everything that was sent is acknowledged, and further messages may follow: what was lost before says nothing of them.
+    fn on_rest(&mut self) {}
+
     /// Whether, after an ACK, the next time-out may run out earlier than the policy said before.
     fn is_earlier(&mut self, _now: Time, _sent: &mut SentMap, _rto_policy: RtoPolicy) -> bool {
         false

@@ -4,14 +4,14 @@
 //! the flow, and each says where its own message ends, so that nothing that was sent changes when another message follows. The
 //! messages end in their order: a lost packet holds back all that come after it.
 //!
-//! After an idle time the control is notified before the next message leaves (RFC 5681, section 4.1). Left out: that TCP puts the begin
+//! After an idle time the control is notified before the next message leaves (RFC 5681, section 4.1). Left out: that TCP puts the beginning
 //! of a message into the last, short packet of the one before.
 
 use super::Sender;
 use crate::congestion::{self, Congestion};
 use crate::flow::counters::SenderCounters;
 use crate::flow::message::{AppendError, Message};
-use crate::recovery::LossCounters;
+use crate::recovery::{LossCounters, Recover as _};
 use crate::sender::report::SenderReport;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -208,7 +208,26 @@ impl Sender {
         (messages.first, messages.before) = (extent.end, losses);
         messages.index += 1;
         self.face_oldest();
+        if base == self.end() {
+            self.rest();
+        }
         Some(report)
+    }
+
+    /// All messages have ended: nothing of a recovery is left for the next one.
+    fn rest(&mut self) {
+        self.sent.forget_retransmissions();
+        if let Some(cold) = self.cold.as_deref_mut() {
+            cold.recovery.on_rest();
+        }
+        self.end_reduction();
+        let decision = self.control.decision();
+        self.decide(decision);
+    }
+
+    /// The message with this index, if it has not ended.
+    pub(crate) fn open_message(&self, now: Time, index: u32) -> Option<SenderReport> {
+        self.message_report(now, index.checked_sub(self.messages()?.index)? as usize)
     }
 
     /// The messages that have not ended, the oldest first.
@@ -217,7 +236,7 @@ impl Sender {
         (0..count).filter_map(move |place| self.message_report(now, place))
     }
 
-    /// The report of the oldest message that has not ended, or of none of any size after all have; `None`: the flow is not persistent.
+    /// The report of the oldest message that has not ended, or of an empty one if all have; `None`: the flow is not persistent.
     pub(super) fn last_report(&self, now: Time) -> Option<SenderReport> {
         let nothing = SenderReport {
             flow: self.flow,
@@ -233,7 +252,9 @@ impl Sender {
     /// The report of the open message at this place. What is counted by flow is the oldest one's since the message before it ended.
     pub(super) fn message_report(&self, now: Time, place: usize) -> Option<SenderReport> {
         let (messages, mss, next) = (self.messages()?, self.route.path.mss, self.sent.next());
-        let (first, extent) = messages.with_first().nth(place)?;
+        let extent = messages.open.get(place)?;
+        let before_it = place.checked_sub(1).map(|place| messages.open[place].end);
+        let first = before_it.unwrap_or(messages.first);
         let (retransmitted_packets, retransmitted_bytes) = extent.retransmitted;
         let sent = u64::from(next.clamp(first, extent.end) - first) + u64::from(retransmitted_packets);
         let (all, before) = (self.sent.counters(), messages.before);
@@ -264,8 +285,8 @@ impl Sender {
     /// Payload of the packets that were sent at least once, of a persistent flow.
     pub(super) fn first_payload(&self) -> Option<Bytes> {
         let (messages, mss, next) = (self.messages()?, self.route.path.mss, self.sent.next());
-        let open: Bytes =
-            messages.with_first().map(|(first, extent)| payload(mss, first, extent, next)).sum();
+        let sent = messages.with_first().take_while(|(first, _)| *first < next);
+        let open: Bytes = sent.map(|(first, extent)| payload(mss, first, extent, next)).sum();
         Some(messages.payload_before + open)
     }
 }

@@ -274,8 +274,8 @@ impl Wants {
         self.0 & Self::ACKS != 0
     }
 
-    /// Whether the message is coded or its handshake has not ended, its transmissions have numbers, or an ACK may stand for
-    /// several packets.
+    /// Whether the message is coded, its flow is persistent or its handshake has not ended, its transmissions have numbers, or an ACK
+    /// may stand for several packets.
     #[inline]
     pub(super) const fn slow_path(self) -> bool {
         self.0 & Self::SLOW_PATH != 0

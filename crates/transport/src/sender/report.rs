@@ -32,7 +32,7 @@ pub struct SenderView {
 pub struct SenderReport {
     /// The flow.
     pub flow: FlowId,
-    /// Its index among the messages of its flow, from 0; of more than one only where the flow is persistent.
+    /// Its index among the messages of its flow; 0 unless the flow is persistent.
     pub message: u32,
     /// Where it went.
     pub to: HostId,

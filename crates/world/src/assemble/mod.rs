@@ -55,6 +55,8 @@ pub struct World {
     pub site_names: Vec<String>,
     /// Warnings about the scenario.
     pub warnings: Vec<String>,
+    /// Whether ACKs repeat marks for controls that take them as losses.
+    repeat_marks: bool,
     /// The controls that replace the scheme's, inside a site and between sites.
     replaced: [Option<congestion::Custom>; 2],
 }
@@ -165,6 +167,7 @@ impl World {
         };
         ports::check_pool(&spec)?;
         stamps::check(&spec, &routes)?;
+        check_persistent(&spec)?;
         let scheme = |flow: &farspan_workload::Flow| {
             let inter = sites.site_of(flow.src) != sites.site_of(flow.dst);
             spec.scheme(if inter { Class::Inter } else { Class::Intra })
@@ -182,6 +185,7 @@ impl World {
             inter,
             pairs,
             warnings: Vec::new(),
+            repeat_marks: scenario.transport.repeat_marks,
             replaced: [None, None],
         };
         Ok(Self { warnings: warnings::of(resolved, &world, &routes), ..world })
@@ -196,7 +200,10 @@ impl World {
         };
         *replaced = Some(control.clone());
         let (scheme, congestion) = (Arc::make_mut(scheme), CongestionConfig::Custom(control));
-        scheme.profile = FlowProfile::new(scheme.profile.acks.clone(), &congestion, scheme.recovery.policy);
+        let FlowProfile { acks, persistent, .. } = scheme.profile.clone();
+        let repeats_marks = self.repeat_marks && congestion.needs().ecn == Ecn::AsLoss;
+        let profile = FlowProfile::new(acks, &congestion, scheme.recovery.policy);
+        scheme.profile = FlowProfile { repeats_marks, persistent, ..profile };
         (scheme.congestion, scheme.on_nack) = (congestion, None);
     }
 
@@ -360,9 +367,6 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
     let repeats_marks = scenario.transport.repeat_marks && congestion.needs().ecn == Ecn::AsLoss;
     let coding = component(&format!("{path}.coding"), &class.coding.0)?;
     let persistent = scenario.transport.connections == ConnectionScope::PerPair;
-    if persistent {
-        check_persistent(path, &congestion, &coding)?;
-    }
     Ok(Scheme {
         profile: FlowProfile {
             repeats_marks,
@@ -380,20 +384,25 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
 }
 
 /// A connection that goes on has no end from which blocks, or packets to be pulled, could be counted.
-fn check_persistent(
-    path: &str,
-    congestion: &CongestionConfig,
-    coding: &CodingConfig,
-) -> Result<(), ValueError> {
+fn check_persistent(spec: &Spec) -> Result<(), ValueError> {
     let refused = |problem: String| {
         let cure = "write transport.connections = \"per_flow\"";
         Err(ValueError::rule("transport.connections", problem, cure))
     };
-    if !matches!(coding, CodingConfig::None(_)) {
-        return refused(format!("{path}.coding makes blocks of whole flows"));
-    }
-    if congestion.needs().pulls.is_some() {
-        return refused(format!("the receiver pulls whole flows under {}", congestion.name()));
+    for flow in &spec.flows {
+        let inter = spec.network.site(flow.src) != spec.network.site(flow.dst);
+        let (path, class) =
+            if inter { ("scheme.inter", Class::Inter) } else { ("scheme.intra", Class::Intra) };
+        let scheme = spec.scheme(class);
+        if !scheme.profile.persistent {
+            return Ok(());
+        }
+        if !matches!(scheme.coding, CodingConfig::None(_)) {
+            return refused(format!("{path}.coding makes blocks of whole flows"));
+        }
+        if scheme.congestion.needs().pulls.is_some() {
+            return refused(format!("the receiver pulls whole flows under {}", scheme.congestion.name()));
+        }
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use super::{PathFacts, World, initial_window, shortest_link};
 use farspan_fabric::switch::shared::pause::LosslessLinks;
 use farspan_fabric::{Marker, Overflow, Routes, Tier};
 use farspan_scenario::model::Scenario;
+use farspan_scenario::value::ConnectionScope;
 use farspan_scenario::{Fitting, Resolved};
 use farspan_sim::{Flow, InitialWindow, Spec};
 use farspan_transport::congestion::Ecn;
@@ -13,6 +14,7 @@ use farspan_transport::recovery::{RecoveryPolicy, Rto};
 use farspan_transport::{Class, Path};
 use farspan_units::{Bytes, Duration, PortId, TelemetryKind};
 use std::cell::LazyCell;
+use std::collections::BTreeSet;
 
 /// The warnings about a world with these routes.
 pub(super) fn of(resolved: &Resolved, world: &World, routes: &Routes) -> Vec<String> {
@@ -26,6 +28,7 @@ pub(super) fn of(resolved: &Resolved, world: &World, routes: &Routes) -> Vec<Str
     warnings.extend(rates(resolved, world));
     warnings.extend(delays(world));
     warnings.extend(jitter(world));
+    warnings.extend(connections(resolved, world));
     // Few scenarios would be warned about: only for these is the published one resolved.
     let published = LazyCell::new(|| resolved.published());
     let is_published = |same: fn(&Scenario, &Scenario) -> bool| {
@@ -258,6 +261,33 @@ fn reduction(resolved: &Resolved, world: &World, class: Class) -> Option<String>
             "transport.prr = true does nothing for {} flows: under recovery = \"{}\" time-outs alone find losses (\"rack\" finds them before)",
             name(class),
             policy.name()
+        )
+    })
+}
+
+/// Connections that no two flows share, and a group in which messages of one connection would count as flows that get nothing.
+fn connections(resolved: &Resolved, world: &World) -> Option<String> {
+    let scenario = resolved.scenario();
+    if scenario.transport.connections == ConnectionScope::PerFlow {
+        return None;
+    }
+    let flows = &world.workload.flows;
+    let repeats = |tag: Option<u32>| {
+        let mut seen = BTreeSet::new();
+        let mut those = flows.iter().filter(|flow| tag.is_none_or(|tag| flow.tag == tag));
+        those.any(|flow| !seen.insert((flow.src, flow.dst)))
+    };
+    if !repeats(None) {
+        return Some(
+            "transport.connections = \"per_pair\" does nothing: no two flows go from one host to the same other".to_owned(),
+        );
+    }
+    let group = scenario.measure.fairness_group.as_deref()?;
+    let tag = world.workload.tags.iter().position(|tag| tag == group)?;
+    repeats(Some(tag as u32)).then(|| {
+        format!(
+            "measure.fairness_group = {group:?} has several flows from one host to another, which share a connection: those that wait for \
+             others count as flows that get nothing (transport.connections = \"per_flow\" lets them compete)"
         )
     })
 }

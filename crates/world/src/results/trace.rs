@@ -45,7 +45,7 @@ impl Traces {
             description: format!("{name}, scheme {scheme}, profile {profile}, seed {}", resolved.seed()),
             partial: outcome.interrupted,
             mss: spec.mss,
-            flows: spec.trace.flows.iter().map(flow).collect(),
+            flows: outcome.trace.of.iter().map(flow).collect(),
             ports: spec.trace.ports.iter().map(port).collect(),
             events: std::mem::take(&mut outcome.trace),
         }

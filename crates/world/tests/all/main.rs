@@ -9,6 +9,7 @@ mod bad_input;
 mod base;
 mod built_in;
 mod collectives;
+mod connections;
 mod control;
 mod equality;
 mod gemini;

@@ -237,3 +237,23 @@ fn a_target_delay_whose_queue_no_port_holds() {
     }
     assert_eq!(of("swift", &[]), Vec::<String>::new());
 }
+
+#[test]
+fn connections_that_nobody_shares_and_groups_whose_flows_share_one() {
+    let pairs = |set: &[&str]| {
+        about(
+            &warnings(
+                "uno/incast-mixed",
+                &[&["transport.connections=per_pair", "scheme.name=dctcp"], set].concat(),
+            ),
+            "per_",
+        )
+    };
+    let said = pairs(&[]);
+    assert!(
+        said.len() == 1 && said[0].contains("no two flows go from one host to the same other"),
+        "{said:?}"
+    );
+    let twice = pairs(&["workload.senders=[0, 0, 10, 20]", "measure.fairness_group=incast"]);
+    assert!(twice.len() == 1 && twice[0].contains("count as flows that get nothing"), "{twice:?}");
+}

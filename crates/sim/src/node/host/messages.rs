@@ -4,7 +4,9 @@ use super::Host;
 use crate::plan::Plan;
 use crate::plan::connections::InConnection;
 use farspan_transport::wire::Header;
-use farspan_transport::{Endpoint, Received, ReceiverCounters, SenderCounters, SenderView, Trimmed};
+use farspan_transport::{
+    Endpoint, Received, ReceiverCounters, SenderCounters, SenderReport, SenderView, Trimmed,
+};
 use farspan_units::{Bytes, FlowId, Time};
 use std::collections::BTreeMap;
 
@@ -24,13 +26,14 @@ pub(crate) struct Arrivals<'a> {
 }
 
 impl Arrivals<'_> {
-    /// The live sender here of a flow that has not ended.
+    /// The live sender here of a flow that has not ended, and is the oldest such of its connection: the others wait.
     pub(crate) fn sender(&self, now: Time, flow: FlowId) -> Option<SenderView> {
         let Some(InConnection { first, index }) = self.plan.connections.position(flow) else {
             return self.endpoint.sender(flow);
         };
-        let is_open = self.endpoint.open_messages(now, first).any(|message| message.message == index);
-        is_open.then(|| self.endpoint.sender(first)).flatten()
+        let is_oldest = |message: SenderReport| message.message == index;
+        let oldest = self.endpoint.open_messages(now, first).next();
+        oldest.is_some_and(is_oldest).then(|| self.endpoint.sender(first)).flatten()
     }
 
     /// The payload of a flow that has come for the first time; `None`: no packet of it has come.
@@ -54,8 +57,7 @@ impl Host {
         let counters = match self.plan.connections.position(flow) {
             None => self.endpoint.sender(flow).map(|view| view.counters),
             Some(InConnection { first, index }) => {
-                let mut open = self.endpoint.open_messages(now, first);
-                open.find(|message| message.message == index).map(|message| message.counters)
+                self.endpoint.open_message(now, first, index).map(|message| message.counters)
             }
         };
         counters.unwrap_or_default()

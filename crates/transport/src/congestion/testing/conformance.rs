@@ -500,7 +500,7 @@ mod tests {
         for (wrong, problem, most) in [
             (Wrong::Small, "below the floor of 4KiB", 4),
             (Wrong::Greedy, "a NACK widened the window", 4),
-            (Wrong::Rested, "an idle time widened the window", 4),
+            (Wrong::Rested, "an idle time let more go", 4),
             (Wrong::Stuck, "a pacing rate of zero", 4),
             (Wrong::TwoFaced, "another decision than the current one", 1),
             (Wrong::Early, "it starts with a window of", 0),

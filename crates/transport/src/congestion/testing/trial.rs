@@ -259,8 +259,9 @@ impl TrialSender {
         let (now, rto) = (self.now, self.path.base_rtt + self.path.max_queueing);
         let before = self.control.decision();
         let after = self.control.on_idle(&Idle { now, idle, rto, initial_cwnd: self.initial_cwnd });
-        if after.cwnd > before.cwnd || after.allowance > before.allowance {
-            return Err("an idle time widened the window".to_string());
+        let rate = |decision: Decision| decision.pacing_rate.unwrap_or(Rate::from_bps(u64::MAX));
+        if after.cwnd > before.cwnd || after.allowance > before.allowance || rate(after) > rate(before) {
+            return Err("an idle time let more go".to_string());
         }
         Ok(after)
     }

@@ -114,6 +114,12 @@ macro_rules! policies {
                 }
             }
 
+            fn on_rest(&mut self) {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.on_rest(),)*
+                }
+            }
+
             fn is_earlier(&mut self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> bool {
                 match self {
                     $($(#[$meta])* Self::$variant(policy) => policy.is_earlier(now, sent, rto_policy),)*

@@ -332,6 +332,10 @@ impl Recover for Rack {
         (self.probe, self.started_at, self.is_quiet) = (Some(Probe { end, replaced }), now, false);
     }
 
+    fn on_rest(&mut self) {
+        (self.probe, self.recovery_end) = (None, None);
+    }
+
     fn is_earlier(&mut self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> bool {
         let mut due = self.tail_due(rto_policy);
         if self.overtaken {

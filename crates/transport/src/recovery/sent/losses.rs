@@ -223,6 +223,14 @@ impl SentMap {
         self.levels() > 0
     }
 
+    /// Everything that was sent is acknowledged: no retransmission is in flight any more.
+    pub(crate) fn forget_retransmissions(&mut self) {
+        debug_assert_eq!(self.base, self.next, "all is acknowledged");
+        if let Some(losses) = &mut self.losses {
+            losses.retransmissions.clear();
+        }
+    }
+
     /// How many queues of retransmissions there are.
     #[inline]
     fn levels(&self) -> usize {

@@ -537,7 +537,6 @@ fn connections_of_flows_that_need_an_end_are_refused() {
     };
     refused("uno/incast-mixed", "uno", &[], "makes blocks of whole flows");
     refused("uno/permutation", "ndp", &[], "pulls whole flows under ndp");
-    refused("uno/incast-mixed", "dctcp", &["transport.ack=coalesced"], "a flow's last packet");
     refused("proxy/degree", "", &["scheme.proxy.kind=streamlined"], "a proxy relays flow by flow");
 }
 
