@@ -3,15 +3,17 @@
 use crate::computed;
 use crate::error::Fault;
 use crate::figure::{
-    Arm, COMPUTED, Case, Claim, Computed, Figure, Measure, OverSeeds, Plot, Setup, SizeRuns,
+    Arm, COMPUTED, Case, Claim, Computed, Figure, Measure, Over, OverSeeds, Plot, Setup, SizeRuns, Term,
 };
 use crate::text::{
-    ArmText, CaseText, ClaimText, FigureText, MeasureText, Name, Numbers, PlotText, RuleText, SizeText,
+    ArmText, CaseText, ClaimText, FigureText, MeasureText, Name, Numbers, OneOrMore, PlotText, RuleText,
+    SizeText,
 };
 use crate::verdict::Rule;
 use farspan_scenario::unknown_name;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use toml::Spanned;
 
 /// Flows that a 99% quantile needs, and a 99.9% one.
 const FLOWS_OF_P99: u64 = 1_000;
@@ -242,44 +244,88 @@ fn measure(text: MeasureText, cases: &[String]) -> Checked<Measure> {
     })
 }
 
-/// The claims that one entry makes: one for each case and arm that it names.
+/// The claims that one entry makes: one for each case, arm and measure that it names, or one across all of them.
 fn claims(text: &ClaimText, figure: &Figure, names: &Names) -> Checked<Vec<Claim>> {
-    let measure =
-        |name: &String| index("measure", &Name::new(text.measure.span(), name.clone()), names.measures);
-    let measures: Checked<Vec<usize>> = text.measure.get_ref().names().iter().map(measure).collect();
-    let measures = measures?;
-    let over_arm = text.over.as_ref().map(|over| index("arm", over, names.arms)).transpose()?;
-    let over_case = text.over_case.as_ref().map(|over| index("case", over, names.cases)).transpose()?;
     keys(text, names)?;
+    let terms = terms(text, figure, names)?;
+    if terms.is_empty() {
+        return wrong(&text.id, "no claim comes of this", "name an arm in `of`, and a case");
+    }
+    if text.across.is_none() {
+        return terms.into_iter().map(|term| claim(text, figure, vec![term])).collect();
+    }
+    if text.id.get_ref().contains('{') || text.text.contains('{') {
+        return wrong(&text.id, "one claim across several has no {case}, {of} or {measure}", "remove it");
+    }
+    Ok(vec![claim(text, figure, terms)?])
+}
+
+/// Several names of one value.
+fn listed(what: &str, value: &Spanned<OneOrMore>, known: &[String]) -> Checked<Vec<usize>> {
+    let name = |name: &String| index(what, &Name::new(value.span(), name.clone()), known);
+    value.get_ref().names().iter().map(name).collect()
+}
+
+/// The numbers that one entry is of.
+fn terms(text: &ClaimText, figure: &Figure, names: &Names) -> Checked<Vec<Term>> {
+    let measures = listed("measure", &text.measure, names.measures)?;
+    let over_arms = text.over.as_ref().map(|over| listed("arm", over, names.arms)).transpose()?;
+    let over_case = text.over_case.as_ref().map(|over| index("case", over, names.cases)).transpose()?;
+    let rank = rank(text, over_arms.as_ref().map_or(1, Vec::len))?;
     let mut found = Vec::new();
     for case in indices("case", text.cases.as_ref(), names.cases)? {
         for name in &text.of {
             let of = Setup { case, arm: index("arm", name, names.arms)? };
-            let over = (over_arm.is_some() || over_case.is_some())
-                .then(|| Setup { case: over_case.unwrap_or(case), arm: over_arm.unwrap_or(of.arm) });
-            for Setup { case, arm } in std::iter::once(of).chain(over) {
+            let under = |arm: usize| Setup { case: over_case.unwrap_or(case), arm };
+            let over = match (rank, &over_arms) {
+                (Some(rank), Some(arms)) => Some(Over::Rank(rank, arms.iter().copied().map(under).collect())),
+                (_, Some(arms)) => arms.first().copied().map(under).map(Over::Setup),
+                (_, None) => over_case.map(|_| Over::Setup(under(of.arm))),
+            };
+            let to_itself = over == Some(Over::Setup(of));
+            let term = |measure| Term { measure, of, over: over.clone() };
+            let added: Vec<Term> = measures.iter().copied().map(term).collect();
+            for Setup { case, arm } in added.iter().flat_map(Term::setups) {
                 if !figure.cases[case].arms.contains(&arm) {
                     let problem =
                         format!("arm {:?} does not run in case {:?}", names.arms[arm], names.cases[case]);
                     return wrong(name, problem, "name other `cases`");
                 }
             }
-            if over == Some(of) {
+            if to_itself {
                 return wrong(
                     name,
                     "a ratio of a number to itself",
                     "name another arm or case under the fraction bar",
                 );
             }
-            for &measure in &measures {
-                found.push(claim(text, figure, (measure, of, over))?);
-            }
+            found.extend(added);
         }
     }
-    if found.is_empty() {
-        return wrong(&text.id, "no claim comes of this", "name an arm in `of`, and a case");
+    let by_seed = |term: &Term| figure.measures[term.measure].over_seeds == OverSeeds::Median;
+    if (rank.is_some() || text.across.is_some()) && !found.iter().all(by_seed) {
+        return wrong(
+            &text.id,
+            "`rank` and `across` take numbers seed by seed",
+            "give the measure no `over_seeds`",
+        );
     }
     Ok(found)
+}
+
+/// The rank of the denominator among so many arms, if it is given by rank.
+fn rank(text: &ClaimText, arms: usize) -> Checked<Option<usize>> {
+    match (&text.rank, &text.over) {
+        (None, Some(over)) if arms != 1 => {
+            let over = Name::new(over.span(), String::new());
+            wrong(&over, "several arms under the fraction bar", "name one, or say which by its `rank`")
+        }
+        (Some(rank), _) if *rank.get_ref() < 1 || *rank.get_ref() > arms || text.over.is_none() => {
+            let at = Name::new(rank.span(), String::new());
+            wrong(&at, "no arm of `over` has this rank", format!("write 1 to {arms}, the smallest first"))
+        }
+        (rank, _) => Ok(rank.as_ref().map(|rank| *rank.get_ref())),
+    }
 }
 
 /// Tables of numbers name only what the claim is about.
@@ -302,32 +348,31 @@ fn keys(text: &ClaimText, names: &Names) -> Checked<()> {
     Ok(())
 }
 
-fn claim(
-    text: &ClaimText,
-    figure: &Figure,
-    (measure, of, over): (usize, Setup, Option<Setup>),
-) -> Checked<Claim> {
+/// Names and printed numbers are those of the first term.
+fn claim(text: &ClaimText, figure: &Figure, terms: Vec<Term>) -> Checked<Claim> {
+    let Term { measure, of, over } = terms[0].clone();
     let (at, arm) = (&figure.cases[of.case], &figure.arms[of.arm]);
     let number = |numbers: &Option<Numbers>| numbers.as_ref().and_then(|n| n.of(&at.name, &arm.name));
     let bar = |point: Setup| figure.printed(point.case, point.arm, measure);
     let drawn = match over {
+        _ if text.across.is_some() => None,
         None => bar(of),
-        Some(over) => bar(of).zip(bar(over)).map(|(of, over)| of / over),
+        Some(Over::Setup(over)) => bar(of).zip(bar(over)).map(|(of, over)| of / over),
+        Some(Over::Rank(..)) => None,
     };
     let paper_plot = number(&text.paper_plot).or(drawn);
     let paper_text = number(&text.paper_text);
-    let rule = rule(text, over, paper_plot.or(paper_text))?;
+    let taken = &figure.measures[measure];
+    let rule = rule(text, terms[0].over.is_some() || taken.per.is_some(), paper_plot.or(paper_text))?;
     let fill = |template: &str, case: &str, of: &str, measure: &str| {
         template.replace("{case}", case).replace("{of}", of).replace("{measure}", measure)
     };
-    let taken = &figure.measures[measure];
     Ok(Claim {
         id: format!("{}-{}", figure.slug(), fill(text.id.get_ref(), &at.name, &arm.name, &taken.name)),
         text: fill(&text.text, &at.label, &arm.label, &taken.label),
         place: text.place.clone().unwrap_or_else(|| figure.place.clone()),
-        measure,
-        of,
-        over,
+        terms,
+        across: text.across,
         rule,
         paper_text,
         paper_plot,
@@ -337,14 +382,14 @@ fn claim(
     })
 }
 
-fn rule(text: &ClaimText, over: Option<Setup>, printed: Option<f64>) -> Checked<Rule> {
+fn rule(text: &ClaimText, is_ratio: bool, printed: Option<f64>) -> Checked<Rule> {
     let name = &text.id;
     let is_band = text.rule == RuleText::Band;
-    if !is_band && over.is_none() {
+    if !is_band && !is_ratio {
         return wrong(
             name,
             "this rule is of a ratio, and there is no `over`",
-            "name the arm under the fraction bar, or `over_case`",
+            "name the arm under the fraction bar, or `over_case`, or give the measure a `per`",
         );
     }
     if !is_band && (text.low.is_some() || text.high.is_some()) {

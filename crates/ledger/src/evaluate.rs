@@ -1,6 +1,6 @@
 //! From the documents of runs to claims with verdicts, and rows of tables.
 
-use crate::figure::{Claim, Figure, Measure, OverSeeds, Setup, Size, Unit};
+use crate::figure::{Across, Claim, Figure, Measure, Over, OverSeeds, Setup, Size, Term, Unit};
 use crate::plan::Run;
 use crate::record::{Cell, Outcome, Record, Row, finite, rounded};
 use crate::verdict::{Interval, SEEDS_FOR_A_VERDICT, Verdict};
@@ -71,9 +71,19 @@ impl Figure {
             runs.filter_map(|(run, document)| Some((run.seed, measure.reading(document, case)?))).collect()
         };
         let claims = self.claims.iter().map(|claim| {
-            let at = |point: Setup| of(claim.measure, point.case, point.arm);
-            let (readings, over) = (at(claim.of), claim.over.map(at));
-            self.outcome(size, claim, &readings, over.as_ref())
+            let at = |measure: usize, setup: Setup| of(measure, setup.case, setup.arm);
+            let (found, seeds) = match (claim.across, claim.terms.as_slice()) {
+                (None, [Term { measure, of, over: None }]) => {
+                    interval(&self.measures[*measure], &at(*measure, *of), None)
+                }
+                (None, [Term { measure, of, over: Some(Over::Setup(over)) }]) => {
+                    interval(&self.measures[*measure], &at(*measure, *of), Some(&at(*measure, *over)))
+                }
+                (across, terms) => {
+                    combined(across.unwrap_or(Across::Median), terms.iter().map(|term| by_seed(term, at)))
+                }
+            };
+            self.outcome(size, claim, found, seeds)
         });
         let mut rows = Vec::new();
         for &case in &self.runs(size).cases {
@@ -93,18 +103,19 @@ impl Figure {
         Record { figure: self.name.clone(), size, claims: claims.collect(), rows }
     }
 
-    fn outcome(&self, size: Size, claim: &Claim, of: &Readings, over: Option<&Readings>) -> Outcome {
-        let measure = &self.measures[claim.measure];
-        let (found, seeds) = interval(measure, of, over);
+    fn outcome(&self, size: Size, claim: &Claim, found: Option<Interval>, seeds: usize) -> Outcome {
         let found =
             found.map(|i| Interval { point: rounded(i.point), low: rounded(i.low), high: rounded(i.high) });
-        let planned = self.cases[claim.of.case].seeds.as_ref().unwrap_or(&self.runs(size).seeds).len();
+        let case = claim.terms[0].of.case;
+        let planned = self.cases[case].seeds.as_ref().unwrap_or(&self.runs(size).seeds).len();
         let mut notes = vec![claim.note.clone()];
         let verdict = match found {
             _ if size == Size::Smoke => Verdict::NotRun,
-            _ if std::iter::once(claim.of)
-                .chain(claim.over)
-                .any(|point| !self.runs(size).cases.contains(&point.case)) =>
+            _ if claim
+                .terms
+                .iter()
+                .flat_map(Term::setups)
+                .any(|setup| !self.runs(size).cases.contains(&setup.case)) =>
             {
                 notes.push(format!("not part of size {}", size.name()));
                 Verdict::NotRun
@@ -162,6 +173,48 @@ fn cell(measure: &Measure, readings: &Readings) -> Option<Cell> {
         _ => farspan_metrics::median(&values),
     };
     Some(Cell { median: finite(rounded(middle)), min, max, seeds: values.len() as u64 })
+}
+
+/// The number of a term, by seed.
+fn by_seed(term: &Term, at: impl Fn(usize, Setup) -> Readings) -> BTreeMap<u64, f64> {
+    let values = |setup: Setup| -> BTreeMap<u64, f64> {
+        at(term.measure, setup).into_iter().map(|(seed, reading)| (seed, reading.value())).collect()
+    };
+    let of = values(term.of);
+    let under: BTreeMap<u64, f64> = match &term.over {
+        None => return of,
+        Some(Over::Setup(setup)) => values(*setup),
+        Some(Over::Rank(rank, among)) => {
+            let among: Vec<BTreeMap<u64, f64>> = among.iter().copied().map(values).collect();
+            let ranked = |seed: &u64| {
+                let mut all: Vec<f64> =
+                    among.iter().map(|arm| arm.get(seed).copied()).collect::<Option<_>>()?;
+                all.sort_unstable_by(f64::total_cmp);
+                Some((*seed, all[rank - 1]))
+            };
+            of.keys().filter_map(ranked).collect()
+        }
+    };
+    of.into_iter().filter_map(|(seed, value)| Some((seed, value / under.get(&seed)?))).collect()
+}
+
+/// One number of several, seed by seed, its median over the seeds that have them all, and its 95% interval.
+fn combined(across: Across, terms: impl Iterator<Item = BTreeMap<u64, f64>>) -> (Option<Interval>, usize) {
+    let terms: Vec<BTreeMap<u64, f64>> = terms.collect();
+    let one = |seed: &u64| {
+        let mut all: Vec<f64> = terms.iter().map(|term| term.get(seed).copied()).collect::<Option<_>>()?;
+        all.sort_unstable_by(f64::total_cmp);
+        let number = match across {
+            Across::Max => *all.last()?,
+            Across::Min => *all.first()?,
+            Across::Median => farspan_metrics::median(&all),
+        };
+        (!all.iter().any(|value| value.is_nan())).then_some(finite(number))
+    };
+    let values: Vec<Option<f64>> =
+        terms.first().map_or_else(Vec::new, |term| term.keys().filter_map(one).collect());
+    let spread = Spread::of(&values, &Bootstrap::new(values.len()));
+    (spread.map(|spread| or_infinite(spread.median, spread.ci_low, spread.ci_high)), values.len())
 }
 
 /// The claim's number with its 95% interval, and the seeds that it is of.

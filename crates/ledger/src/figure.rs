@@ -5,7 +5,7 @@ pub use crate::computed::Computed;
 use crate::computed::Tables;
 use crate::error::{Fault, FigureError};
 use crate::text::FigureText;
-pub use crate::text::{OverSeeds, PlotKind, UnitText as Unit};
+pub use crate::text::{Across, OverSeeds, PlotKind, UnitText as Unit};
 use crate::verdict::Rule;
 use farspan_metrics::ReadError;
 use serde_json::{Map, Value, json};
@@ -140,7 +140,7 @@ pub struct Measure {
     pub table: bool,
 }
 
-/// A claim of the paper about a measure.
+/// A claim of the paper.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Claim {
     /// The id, `PAPER-FIGURE-...`.
@@ -149,12 +149,10 @@ pub struct Claim {
     pub text: String,
     /// Where it stands in the paper.
     pub place: String,
-    /// The measure.
-    pub measure: usize,
-    /// Where it is read.
-    pub of: Setup,
-    /// The denominator of a ratio; without it the number itself counts.
-    pub over: Option<Setup>,
+    /// What it is of: one number, or, with `across`, several.
+    pub terms: Vec<Term>,
+    /// How one number comes of several.
+    pub across: Option<Across>,
     /// The rule.
     pub rule: Rule,
     /// The number in the paper's text.
@@ -167,6 +165,40 @@ pub struct Claim {
     pub profile: String,
     /// A note for the reader.
     pub note: String,
+}
+
+/// A number that a claim is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Term {
+    /// The measure.
+    pub measure: usize,
+    /// Where it is read.
+    pub of: Setup,
+    /// The denominator of a ratio; without it the number itself counts.
+    pub over: Option<Over>,
+}
+
+/// The denominator of a ratio.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Over {
+    /// The same measure of another arm or case.
+    Setup(Setup),
+    /// Seed by seed, the value that has this rank among several, the smallest first, from 1.
+    Rank(usize, Vec<Setup>),
+}
+
+impl Term {
+    /// The arms and cases that it is read from.
+    #[must_use]
+    pub fn setups(&self) -> Vec<Setup> {
+        let mut setups = vec![self.of];
+        match &self.over {
+            None => {}
+            Some(Over::Setup(setup)) => setups.push(*setup),
+            Some(Over::Rank(_, among)) => setups.extend(among),
+        }
+        setups
+    }
 }
 
 /// An arm in a case.

@@ -33,7 +33,8 @@ pub use catalog::{SelectionError, figures, items, select};
 pub use computed::{Event, FlowsMeasure, Level, Moment, Period, SeriesMeasure, Subject};
 pub use error::FigureError;
 pub use figure::{
-    Arm, Case, Claim, Computed, Figure, Measure, OverSeeds, Plot, PlotKind, Setup, Size, SizeRuns, Unit,
+    Across, Arm, Case, Claim, Computed, Figure, Measure, Over, OverSeeds, Plot, PlotKind, Setup, Size,
+    SizeRuns, Term, Unit,
 };
 pub use page::pages;
 pub use plan::Run;

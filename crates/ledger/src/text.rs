@@ -271,10 +271,13 @@ pub(crate) struct ClaimText {
     pub(crate) place: Option<String>,
     pub(crate) measure: Spanned<OneOrMore>,
     pub(crate) of: Vec<Name>,
-    pub(crate) over: Option<Name>,
+    pub(crate) over: Option<Spanned<OneOrMore>>,
+    /// Of several arms in `over`: which one by its value, the smallest first.
+    pub(crate) rank: Option<Spanned<usize>>,
     /// The case under the fraction bar, where it is another.
     pub(crate) over_case: Option<Name>,
     pub(crate) cases: Option<Vec<Name>>,
+    pub(crate) across: Option<Across>,
     pub(crate) rule: RuleText,
     pub(crate) low: Option<f64>,
     pub(crate) high: Option<f64>,
@@ -301,6 +304,18 @@ impl OneOrMore {
             Self::More(names) => names,
         }
     }
+}
+
+/// From the numbers of several cases, arms and measures to one, seed by seed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Across {
+    /// The largest: "up to".
+    Max,
+    /// The smallest.
+    Min,
+    /// The middle one: "in most cases".
+    Median,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]

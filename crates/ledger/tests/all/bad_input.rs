@@ -61,7 +61,7 @@ fn a_band_may_be_of_one_arm_or_of_a_ratio() {
             1,
         );
         let claim = Figure::parse("x/fig1", &text, "").unwrap().claims.remove(0);
-        (claim.over.is_some(), claim.rule)
+        (claim.terms[0].over.is_some(), claim.rule)
     };
     assert_eq!(of("over = \"uno\"\n"), (true, Rule::Band(None, Some(1.05))));
     assert_eq!(of(""), (false, Rule::Band(None, Some(1.05))));
@@ -95,6 +95,11 @@ fn every_mistake_names_its_place_and_its_cure() {
         ("over = \"uno\"\n", "", "32:6", "name the arm under the fraction bar"),
         ("over = \"uno\"\n", "over = \"gemini\"\n", "35:7", "another arm or case"),
         ("over = \"uno\"\n", "over_case = \"c\"\n", "36:13", "case"),
+        ("over = \"uno\"\n", "over = \"un\"\n", "36:8", "did you mean \"uno\""),
+        ("over = \"uno\"\n", "over = [\"uno\", \"gemini\"]\n", "36:8", "say which by its `rank`"),
+        ("over = \"uno\"\n", "over = [\"uno\", \"gemini\"]\nrank = 3\n", "37:8", "write 1 to 2"),
+        ("over = \"uno\"\n", "rank = 1\n", "36:8", "no arm of `over`"),
+        ("rule = \"factor\"", "rule = \"factor\"\nacross = \"max\"", "32:6", "remove it"),
         ("cases = [\"a\"]\nrule", "rule", "35:7", "does not run in case \"b\""),
         ("rule = \"factor\"", "rule = \"factor\"\nlow = 1", "32:6", "remove them"),
         (

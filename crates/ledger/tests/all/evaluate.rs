@@ -245,3 +245,68 @@ fn a_plot_has_what_was_measured_and_what_is_printed() {
     assert_eq!((marks("paper"), marks("range")), (2 + 1, 2), "two bars, and the legend's mark");
     assert_eq!(picture.matches("<rect x=").count(), 2 + 2);
 }
+
+/// The claims under test in place of the last one; the mean of an arm in a case is their product with a seed's number.
+fn of_several(claims: &str) -> Record {
+    let text = format!(
+        r#"
+title = "A figure"
+place = "Section 1"
+scenario = "uno/incast-mixed"
+size = {{ smoke = {{ seeds = "1" }}, small = {{ seeds = "1..6" }}, full = {{ seeds = "1..6" }} }}
+case = [{{ name = "a" }}, {{ name = "b" }}, {{ name = "c" }}]
+arm = [{{ name = "uno" }}, {{ name = "gemini" }}, {{ name = "swift" }}]
+[[measure]]
+name = "mean"
+path = "mean"
+[[measure]]
+name = "share"
+path = "mean"
+per = "whole"
+{claims}"#
+    );
+    let figure = Figure::parse("x/fig1", &text, "").unwrap();
+    let plan = figure.plan(Size::Small);
+    let mean = |run: &Run| {
+        let by_arm = [[1.0, 2.0, 4.0], [3.0, 1.0, 2.0], [5.0, 10.0, 1.0]];
+        by_arm[run.case][run.arm] * run.seed as f64
+    };
+    let document = |run: &Run| json!({ "mean": mean(run), "whole": run.seed as f64 / 2.0 });
+    let documents: Vec<(Run, Value)> = plan.iter().map(|run| (run.clone(), document(run))).collect();
+    figure.evaluate(Size::Small, &documents.iter().map(|(run, document)| (run, document)).collect::<Vec<_>>())
+}
+
+#[test]
+fn one_number_of_several_is_taken_seed_by_seed() {
+    for (across, expected) in [("max", 2.0), ("min", 1.0 / 3.0), ("median", 2.0)] {
+        let record = of_several(&format!(
+            "[[claim]]\nid = \"up-to\"\ntext = \"up to\"\nmeasure = \"mean\"\nof = [\"gemini\"]\nover = \"uno\"\nrule = \"factor\"\n\
+             across = \"{across}\"\npaper_text = 2"
+        ));
+        let claim = claim(&record, "up-to");
+        assert_eq!((claim.measured, claim.seeds), (Some((expected * 1e6_f64).round() / 1e6), 6), "{across}");
+    }
+}
+
+#[test]
+fn a_denominator_by_rank_is_another_arm_in_each_case() {
+    // Of 1, 2, 4; of 3, 1, 2; of 5, 10, 1.
+    for (rank, expected) in [(1, [1.0, 3.0, 5.0]), (2, [0.5, 1.5, 1.0]), (3, [0.25, 1.0, 0.5])] {
+        let record = of_several(&format!(
+            "[[claim]]\nid = \"{{case}}\"\ntext = \"ranked\"\nmeasure = \"mean\"\nof = [\"uno\"]\nover = [\"uno\", \"gemini\", \"swift\"]\n\
+             rank = {rank}\nrule = \"band\"\nhigh = 1"
+        ));
+        let measured = ["a", "b", "c"].map(|case| claim(&record, case).measured.unwrap());
+        assert_eq!(measured, expected, "rank {rank}");
+    }
+}
+
+#[test]
+fn a_measure_per_another_is_a_ratio_of_its_own() {
+    let record = of_several(
+        "[[claim]]\nid = \"{case}\"\ntext = \"share\"\nmeasure = \"share\"\nof = [\"uno\"]\nrule = \"factor\"\npaper_text = 4",
+    );
+    let found =
+        ["a", "b", "c"].map(|case| (claim(&record, case).measured.unwrap(), claim(&record, case).verdict));
+    assert_eq!(found, [(2.0, Verdict::Holds), (6.0, Verdict::Holds), (10.0, Verdict::Holds)]);
+}

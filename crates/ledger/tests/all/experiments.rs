@@ -101,7 +101,8 @@ fn again(
 ) -> Verdict {
     let enough = outcome.seeds as usize >= SEEDS_FOR_A_VERDICT;
     let runs = |setup: farspan_ledger::Setup| figure.runs(size).cases.contains(&setup.case);
-    if size == Size::Smoke || !std::iter::once(claim.of).chain(claim.over).all(runs) || !enough {
+    if size == Size::Smoke || !claim.terms.iter().flat_map(farspan_ledger::Term::setups).all(runs) || !enough
+    {
         return Verdict::NotRun;
     }
     let [point, low, high] =
