@@ -67,7 +67,7 @@ def jobs():
             rtts = ["topology.link_delay=2.43ms", "topology.wan.rtt=160ms"]
             all_runs[f"1:16 {buffer} {scheme}"] = ("tcp/shares", scheme, [*rtts, f"topology.buffer={buffer}KB", *window(20, 120)])
     for delay, wan in (("10 ms", []), ("none", ["topology.wan.rtt=413us"])):
-        for scheme, own in (("cubic", []), ("cubic with HyStart", HYSTART), ("cubic with ECN", ECN), ("cubic paced", PACED), ("dctcp", []), ("gemini", [])):
+        for scheme, own in (("cubic", []), ("cubic with HyStart++", PLUS_PLUS), ("cubic with ECN", ECN), ("cubic paced", PACED), ("dctcp", []), ("gemini", [])):
             for bursts, more in BURSTS.items():
                 settings = [*own, *wan, "stop.time=10s", *more]
                 all_runs[f"tiers {delay} {bursts} {scheme}"] = ("gemini/inter-dc", scheme.split()[0], settings)
@@ -75,7 +75,7 @@ def jobs():
 
 
 ECN = [f"scheme.{site}.congestion.ecn=true" for site in ("intra", "inter")] + ["scheme.ports.marking=step"]
-HYSTART = [f"scheme.{site}.congestion.hystart=linux" for site in ("intra", "inter")]
+PLUS_PLUS = [f"scheme.{site}.congestion.hystart=plus_plus" for site in ("intra", "inter")]
 PACED = [f"scheme.{site}.congestion.pacing=srtt" for site in ("intra", "inter")]
 
 
@@ -159,7 +159,7 @@ def shares(kept):
 
 def tiers(kept):
     schemes = {
-        "cubic": "CUBIC", "cubic with HyStart": "CUBIC with Linux's HyStart", "cubic with ECN": "CUBIC with ECN",
+        "cubic": "CUBIC", "cubic with HyStart++": "CUBIC with HyStart++", "cubic with ECN": "CUBIC with ECN",
         "cubic paced": "CUBIC, paced", "dctcp": "DCTCP", "gemini": "Gemini",
     }
     def cell(delay, bursts, scheme):

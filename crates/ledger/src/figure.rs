@@ -149,7 +149,7 @@ pub struct Claim {
     pub text: String,
     /// Where it stands in the paper.
     pub place: String,
-    /// What it is of: one number, or, with `across`, several.
+    /// Its number, or, with `across`, its numbers.
     pub terms: Vec<Term>,
     /// How one number comes of several.
     pub across: Option<Across>,
@@ -181,7 +181,7 @@ pub struct Term {
 /// The denominator of a ratio.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Over {
-    /// The same measure of another arm or case.
+    /// Another arm or case, of which the measure is read, too.
     Setup(Setup),
     /// Seed by seed, the value that has this rank among several, the smallest first, from 1.
     Rank(usize, Vec<Setup>),

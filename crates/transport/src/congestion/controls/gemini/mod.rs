@@ -57,6 +57,9 @@ pub struct GeminiConfig {
     pub slow_start: SlowStartEnd,
     /// The largest window; `none`. Uno's published code: `bdp`.
     pub cap: Cap,
+    /// The smallest window that a cut leaves, in packets, 1 or more; 1. Linux: 2. A receiver that delays ACKs holds that of a lone
+    /// packet, which a flow of such a window takes for delay.
+    pub min_cwnd: f64,
     /// Which round trip the window is spread over; `srtt` (section III-C, rate limiter of the testbed). Uno's
     /// published code: `base_rtt`.
     pub pacing: Pacing,
@@ -167,6 +170,7 @@ impl Default for GeminiConfig {
             growth: Growth::Used,
             slow_start: SlowStartEnd::Cut,
             cap: Cap::None,
+            min_cwnd: 1.0,
             pacing: Pacing::Srtt,
             pacing_headers: true,
         }
@@ -196,6 +200,7 @@ impl GeminiConfig {
             (0.0..=1.0, "h.factor", h.factor),
             (0.0..=1e6, "h.min", h.min),
             (h.min.max(0.0)..=1e6, "h.max", h.max),
+            (1.0..=1e3, "min_cwnd", self.min_cwnd),
         ];
         for (range, parameter, value) in checks {
             ConfigError::unless_in(range, "gemini", parameter, value)?;
@@ -361,7 +366,16 @@ impl Gemini {
             SlowStartEnd::Cut => self.window.cut(&self.params.bounds, part),
             SlowStartEnd::Threshold => self.window.cut_in_slow_start(&self.params.bounds, part),
         }
+        self.keep_smallest();
         self.reduced_at = now;
+    }
+
+    /// No cut leaves less than the smallest window, and one that a time-out left comes back to it.
+    fn keep_smallest(&mut self) {
+        let least = self.params.config.min_cwnd * self.params.bounds.mss;
+        if self.window.get() < least {
+            self.window.resize(&self.params.bounds, least);
+        }
     }
 
     /// Algorithm 1 line 11, in bytes.
@@ -377,6 +391,7 @@ impl Gemini {
     /// TCP's reaction to loss; a recent cut for marks or delay does not hold it back.
     fn lost(&mut self, now: Time, sent_at: Time) {
         if self.window.on_loss(&self.params.bounds, now, sent_at) {
+            self.keep_smallest();
             self.reduced_at = now;
         }
     }

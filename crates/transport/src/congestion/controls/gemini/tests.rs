@@ -23,6 +23,7 @@ pub(crate) fn artifact() -> GeminiConfig {
         growth: Growth::Always,
         slow_start: SlowStartEnd::Threshold,
         cap: Cap::Bdp,
+        min_cwnd: 1.0,
         pacing: Pacing::BaseRtt,
         pacing_headers: false,
     }
@@ -60,8 +61,9 @@ fn on_gigabit(path: &crate::Path) -> Start<'_> {
 #[test]
 fn every_parameter_that_is_out_of_range_is_named() {
     let scaled = |min, max| Increase::Scaled(ScaledIncrease { factor: 1.2e-7, min, max });
-    let cases: [(&str, Spoil<GeminiConfig>); 5] = [
+    let cases: [(&str, Spoil<GeminiConfig>); 6] = [
         ("beta", |c| c.beta = 0.7),
+        ("min_cwnd", |c| c.min_cwnd = 0.5),
         ("gain", |c| c.gain = 0.0),
         ("alpha_start", |c| c.alpha_start = -1.0),
         ("k", |c| c.k = Threshold::Constant(Bytes::ZERO)),
@@ -292,6 +294,27 @@ fn a_time_out_goes_to_one_packet_and_slow_start() {
         control.on_ack(&acks.next_round(false));
     }
     near(control.window.get(), 5.0 * MSS, 0.0);
+}
+
+/// A receiver that delays ACKs holds that of a lone packet for longer than T: a window of one packet would stay one for ever.
+#[test]
+fn no_cut_leaves_less_than_the_smallest_window() {
+    for packets in [1.0, 2.0] {
+        let config = GeminiConfig { min_cwnd: packets, ..GeminiConfig::default() };
+        let (mut control, mut acks) = delayed(&config, &wan_start(), Duration::from_ms(40));
+        for _ in 0..100 {
+            control.on_ack(&acks.next_round(false));
+        }
+        near(control.window.get(), packets * MSS, 0.0);
+        let (now, bytes) = (acks.next(false).now, Bytes::new(4096));
+        control.on_loss(&Loss { now, bytes, sent_at: now, in_flight: Bytes::ZERO });
+        near(control.window.get(), packets * MSS, 0.0);
+        control.on_timeout(&timeout(now, now, Bytes::ZERO));
+        near(control.window.get(), MSS, 0.0);
+        control.reduced_at = NEVER;
+        control.on_ack(&acks.next_round(false));
+        near(control.window.get(), packets * MSS, 0.0);
+    }
 }
 
 #[test]
