@@ -5,7 +5,7 @@ usage: testbeds.py FARSPAN [--jobs N] [--only PREFIX]      runs all, or those wh
                                                             bench/testbeds.json and writes the page
        testbeds.py [--check]                               writes the page from the kept numbers (or compares it)
 
-150 runs, about twelve minutes on two cores.
+158 runs, about twelve minutes on two cores.
 """
 import argparse
 import json
@@ -67,7 +67,8 @@ def jobs():
             rtts = ["topology.link_delay=2.43ms", "topology.wan.rtt=160ms"]
             all_runs[f"1:16 {buffer} {scheme}"] = ("tcp/shares", scheme, [*rtts, f"topology.buffer={buffer}KB", *window(20, 120)])
     for delay, wan in (("10 ms", []), ("none", ["topology.wan.rtt=413us"])):
-        for scheme, own in (("cubic", []), ("cubic with HyStart++", PLUS_PLUS), ("cubic with ECN", ECN), ("cubic paced", PACED), ("dctcp", []), ("gemini", [])):
+        for scheme, own in (("cubic", []), ("cubic with HyStart++", PLUS_PLUS), ("cubic with ECN", ECN), ("cubic paced", PACED), ("dctcp", []), ("gemini", []),
+                            ("cubic connected", CONNECTED), ("dctcp connected", CONNECTED)):
             for bursts, more in BURSTS.items():
                 settings = [*own, *wan, "stop.time=10s", *more]
                 all_runs[f"tiers {delay} {bursts} {scheme}"] = ("gemini/inter-dc", scheme.split()[0], settings)
@@ -76,6 +77,7 @@ def jobs():
 
 ECN = [f"scheme.{site}.congestion.ecn=true" for site in ("intra", "inter")] + ["scheme.ports.marking=step"]
 PLUS_PLUS = [f"scheme.{site}.congestion.hystart=plus_plus" for site in ("intra", "inter")]
+CONNECTED = ["transport.connections=per_pair"]
 PACED = [f"scheme.{site}.congestion.pacing=srtt" for site in ("intra", "inter")]
 
 
@@ -161,6 +163,7 @@ def tiers(kept):
     schemes = {
         "cubic": "CUBIC", "cubic with HyStart++": "CUBIC with HyStart++", "cubic with ECN": "CUBIC with ECN",
         "cubic paced": "CUBIC, paced", "dctcp": "DCTCP", "gemini": "Gemini",
+        "cubic connected": "CUBIC, a connection a pair", "dctcp connected": "DCTCP, a connection a pair",
     }
     def cell(delay, bursts, scheme):
         run_of = kept[f"tiers {delay} {bursts} {scheme}"]
