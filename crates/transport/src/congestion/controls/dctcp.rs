@@ -8,7 +8,7 @@
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
 use crate::congestion::parts::signals::{DataWindow, Marks};
-use crate::congestion::parts::window::{Bounds, Window, tcp_window};
+use crate::congestion::parts::window::{Bounds, LARGEST_CUT, Window, tcp_window};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
@@ -29,13 +29,15 @@ pub struct DctcpConfig {
     /// smaller than the bandwidth-delay product, else 0.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub alpha_start: Option<f64>,
+    /// So many packets the window has at least after a cut, at least 1: 1 (RFC 3168 section 6.1.2); Linux leaves 2.
+    pub min_cwnd: f64,
     /// Which round trip the window is spread over; `off` (RFC 8257 knows no pacing).
     pub pacing: Pacing,
 }
 
 impl Default for DctcpConfig {
     fn default() -> Self {
-        Self { gain: 1.0 / 16.0, alpha_start: None, pacing: Pacing::Off }
+        Self { gain: 1.0 / 16.0, alpha_start: None, min_cwnd: 1.0, pacing: Pacing::Off }
     }
 }
 
@@ -46,6 +48,7 @@ impl DctcpConfig {
     /// The first parameter out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         ConfigError::unless_in(1e-6..=1.0, "dctcp", "gain", self.gain)?;
+        ConfigError::unless_in(1.0..=1e3, "dctcp", "min_cwnd", self.min_cwnd)?;
         ConfigError::unless_in(0.0..=1.0, "dctcp", "alpha_start", self.alpha_start.unwrap_or(0.0))
     }
 
@@ -127,9 +130,15 @@ impl Dctcp {
 
     /// Section 3.5: as TCP, but no second cut in a window that marks have reduced.
     fn lost(&mut self, now: Time, sent_at: Time) {
-        if self.reduced.ended_at(now, sent_at) {
-            self.window.on_loss(&self.params.bounds, now, sent_at);
+        if self.reduced.ended_at(now, sent_at) && self.window.begins_episode(now, sent_at) {
+            self.cut(LARGEST_CUT);
         }
+    }
+
+    /// Takes a part of the window away.
+    fn cut(&mut self, part: f64) {
+        let DctcpParams { config, bounds, .. } = &*self.params;
+        self.window.keep(bounds, 1.0 - part, config.min_cwnd);
     }
 
     /// A time-out collapses the window.
@@ -151,7 +160,7 @@ impl Congestion for Dctcp {
             self.window.grow(&self.params.bounds, ack, self.params.bounds.mss);
         } else if self.reduced.ended_by(ack) {
             // Section 3.3, step 9: cwnd = cwnd x (1 - Alpha / 2), once per window.
-            self.window.cut(&self.params.bounds, self.marks.average() / 2.0);
+            self.cut(self.marks.average() / 2.0);
         }
         self.decision()
     }
@@ -267,6 +276,22 @@ mod tests {
         near(control.window.get(), cut / 2.0, 0.0);
         control.on_loss(&loss(soon, ack.now));
         near(control.window.get(), cut / 2.0, 0.0);
+    }
+
+    #[test]
+    fn marks_and_losses_leave_as_many_packets_as_is_asked() {
+        for packets in [1.0, 2.0] {
+            let start = start_with(Bytes::new(40_960));
+            let mut control = dctcp(&DctcpConfig { min_cwnd: packets, ..DctcpConfig::default() }, &start);
+            let mut acks = AckStream::new(&start);
+            for _ in 0..20 {
+                control.on_ack(&acks.next_round(true));
+            }
+            near(control.window.get(), packets * MSS, 0.0);
+            let now = acks.next(false).now;
+            control.on_loss(&loss(now, now));
+            near(control.window.get(), packets * MSS, 0.0);
+        }
     }
 
     #[test]

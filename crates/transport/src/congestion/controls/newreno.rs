@@ -22,13 +22,15 @@ use farspan_units::{Duration, TelemetryKind, Time};
 pub struct NewrenoConfig {
     /// Whether marks cut the window; false: only losses do.
     pub ecn: bool,
+    /// So many packets a mark leaves at least, at least 1: 1 (RFC 3168 section 6.1.2); Linux leaves 2, as a loss does.
+    pub min_cwnd: f64,
     /// Which round trip the window is spread over; `off` (RFC 5681 knows no pacing).
     pub pacing: Pacing,
 }
 
 impl Default for NewrenoConfig {
     fn default() -> Self {
-        Self { ecn: false, pacing: Pacing::Off }
+        Self { ecn: false, min_cwnd: 1.0, pacing: Pacing::Off }
     }
 }
 
@@ -36,9 +38,9 @@ impl NewrenoConfig {
     /// Checks the ranges.
     ///
     /// # Errors
-    /// None: every value is allowed.
-    pub const fn check(&self) -> Result<(), ConfigError> {
-        Ok(())
+    /// `min_cwnd` is out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        ConfigError::unless_in(1.0..=1e3, "newreno", "min_cwnd", self.min_cwnd)
     }
 
     /// All that it needs.
@@ -69,6 +71,8 @@ impl NewrenoConfig {
 pub struct NewrenoParams {
     /// Whether marks cut.
     ecn: bool,
+    /// The smallest window after a mark, in packets.
+    min_cwnd: f64,
     /// Smallest and largest window.
     bounds: Bounds,
     /// How the window turns into a rate.
@@ -80,13 +84,18 @@ impl NewrenoParams {
     #[must_use]
     pub fn new(config: &NewrenoConfig, path: &Path) -> Self {
         let bounds = Bounds::new(path, f64::INFINITY);
-        Self { ecn: config.ecn, bounds, pace: PaceParams::new(config.pacing, true, path) }
+        Self {
+            ecn: config.ecn,
+            min_cwnd: config.min_cwnd,
+            bounds,
+            pace: PaceParams::new(config.pacing, true, path),
+        }
     }
 }
 
 /// The share of the window that a loss or a mark leaves.
 const HALF: f64 = 0.5;
-/// The smallest window after a loss, in packets (RFC 5681 equation 4); a mark leaves one (RFC 3168 section 6.1.2).
+/// The smallest window after a loss, in packets (RFC 5681 equation 4).
 const LEAST: f64 = 2.0;
 
 /// NewReno's state for one flow.
@@ -128,7 +137,7 @@ impl Congestion for Newreno {
             // RFC 5681 section 3.1, equations 2 and 3.
             self.window.grow(&self.params.bounds, ack, self.params.bounds.mss);
         } else if self.window.begins_episode(ack.now, ack.sent_at) {
-            self.window.keep(&self.params.bounds, HALF, 1.0);
+            self.window.keep(&self.params.bounds, HALF, self.params.min_cwnd);
         }
         self.decision()
     }
@@ -225,6 +234,18 @@ mod tests {
         near(control.window.get(), 2.0 * MSS, 0.0);
         control.on_ack(&acks.next_round(true));
         near(control.window.get(), MSS, 0.0);
+    }
+
+    #[test]
+    fn a_mark_leaves_as_many_packets_as_it_is_told_to() {
+        let start = start_with(farspan_units::Bytes::new(3 * 4096));
+        let config = NewrenoConfig { ecn: true, min_cwnd: 2.0, ..NewrenoConfig::default() };
+        let mut control = Newreno::new(&Arc::new(NewrenoParams::new(&config, start.path)), &start);
+        let mut acks = AckStream::new(&start);
+        for _ in 0..5 {
+            control.on_ack(&acks.next_round(true));
+        }
+        near(control.window.get(), 2.0 * MSS, 0.0);
     }
 
     #[test]

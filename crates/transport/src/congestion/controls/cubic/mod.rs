@@ -38,6 +38,8 @@ pub struct CubicConfig {
     pub friendly: bool,
     /// Whether a mark cuts the window as a loss does (section 4.6); false: only losses do.
     pub ecn: bool,
+    /// So many packets a mark leaves at least, at least 1: 1 (RFC 3168 section 6.1.2); Linux leaves 2, as a loss does.
+    pub min_cwnd: f64,
     /// How slow start ends before a loss; `plus_plus` (section 4.10). Linux: `linux`.
     pub hystart: HyStart,
     /// Which round trip the window is spread over; `off` (the RFC knows no pacing).
@@ -52,6 +54,7 @@ impl Default for CubicConfig {
             fast_convergence: true,
             friendly: true,
             ecn: false,
+            min_cwnd: 1.0,
             hystart: HyStart::PlusPlus,
             pacing: Pacing::Off,
         }
@@ -65,7 +68,8 @@ impl CubicConfig {
     /// The first parameter out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         ConfigError::unless_in(1e-6..=1e6, "cubic", "c", self.c)?;
-        ConfigError::unless_in(0.01..=0.99, "cubic", "beta", self.beta)
+        ConfigError::unless_in(0.01..=0.99, "cubic", "beta", self.beta)?;
+        ConfigError::unless_in(1.0..=1e3, "cubic", "min_cwnd", self.min_cwnd)
     }
 
     /// All that it needs.
@@ -118,7 +122,7 @@ impl CubicParams {
     }
 }
 
-/// The smallest window after a loss, in packets; a mark leaves one (section 4.6).
+/// The smallest window after a loss, in packets; a mark leaves `min_cwnd` (section 4.6).
 const LEAST: f64 = 2.0;
 
 /// One stage of congestion avoidance, in packets and seconds.
@@ -280,7 +284,7 @@ impl Congestion for Cubic {
         let since_last = ack.now.since(core::mem::replace(&mut self.acked_at, ack.now).max(ack.sent_at));
         if self.params.config.ecn && ack.ecn_ce {
             if self.window.begins_episode(ack.now, ack.sent_at) {
-                self.cut(1.0);
+                self.cut(self.params.config.min_cwnd);
             }
         } else if self.window.is_slow_start() {
             self.start(ack);

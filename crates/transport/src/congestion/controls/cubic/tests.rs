@@ -173,6 +173,16 @@ fn a_loss_leaves_two_packets_and_a_mark_one() {
 }
 
 #[test]
+fn a_mark_leaves_two_packets_where_linux_is_followed() {
+    let mut trip = Trip::new(&CubicConfig { ecn: true, min_cwnd: 2.0, ..plain() }, 5);
+    for _ in 0..8 {
+        trip.now += trip.rtt;
+        trip.ack_with(true, trip.now);
+    }
+    near(trip.packets(), 2.0, 0.0);
+}
+
+#[test]
 fn a_second_time_out_keeps_the_window_before_the_first() {
     let mut trip = Trip::new(&plain(), 100);
     for _ in 0..2 {
