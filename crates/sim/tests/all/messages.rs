@@ -118,7 +118,7 @@ fn rates_and_goodput_are_those_of_each_message() {
         })
     };
     let first = |flow| windows(flow).next().expect("it is sampled").at;
-    let last = |flow| windows(flow).last().expect("it is sampled").at;
+    let last = |flow| windows(flow).next_back().expect("it is sampled").at;
     assert!(last(0) < first(1), "the window is the oldest message's");
     for (flow, size) in [(0, 500_000.0), (1, 300_000.0)] {
         let rates = outcome
