@@ -306,7 +306,7 @@ fn terms(text: &ClaimText, figure: &Figure, names: &Names) -> Checked<Vec<Term>>
     if (rank.is_some() || text.across.is_some()) && !found.iter().all(by_seed) {
         return wrong(
             &text.id,
-            "`rank` and `across` take numbers seed by seed",
+            "`rank` and `across` take medians over seeds",
             "give the measure no `over_seeds`",
         );
     }

@@ -175,46 +175,76 @@ fn cell(measure: &Measure, readings: &Readings) -> Option<Cell> {
     Some(Cell { median: finite(rounded(middle)), min, max, seeds: values.len() as u64 })
 }
 
-/// The number of a term, by seed.
-fn by_seed(term: &Term, at: impl Fn(usize, Setup) -> Readings) -> BTreeMap<u64, f64> {
-    let values = |setup: Setup| -> BTreeMap<u64, f64> {
-        at(term.measure, setup).into_iter().map(|(seed, reading)| (seed, reading.value())).collect()
-    };
-    let of = values(term.of);
-    let under: BTreeMap<u64, f64> = match &term.over {
-        None => return of,
-        Some(Over::Setup(setup)) => values(*setup),
-        Some(Over::Rank(rank, among)) => {
-            let among: Vec<BTreeMap<u64, f64>> = among.iter().copied().map(values).collect();
-            let ranked = |seed: &u64| {
-                let mut all: Vec<f64> =
-                    among.iter().map(|arm| arm.get(seed).copied()).collect::<Option<_>>()?;
-                all.sort_unstable_by(f64::total_cmp);
-                Some((*seed, all[rank - 1]))
-            };
-            of.keys().filter_map(ranked).collect()
-        }
-    };
-    of.into_iter().filter_map(|(seed, value)| Some((seed, value / under.get(&seed)?))).collect()
+/// A term's numbers over the fraction bar and those under it, the latter one list a seed for each arm that is ranked.
+struct Parts {
+    /// By seed: the number itself, or its ratios over each arm under the fraction bar.
+    by_seed: BTreeMap<u64, Vec<f64>>,
+    /// Which ratio counts, the largest first; the arms under the bar are ranked by their numbers, the smallest first.
+    rank: usize,
 }
 
-/// One number of several, seed by seed, its median over the seeds that have them all, and its 95% interval.
-fn combined(across: Across, terms: impl Iterator<Item = BTreeMap<u64, f64>>) -> (Option<Interval>, usize) {
-    let terms: Vec<BTreeMap<u64, f64>> = terms.collect();
-    let one = |seed: &u64| {
-        let mut all: Vec<f64> = terms.iter().map(|term| term.get(seed).copied()).collect::<Option<_>>()?;
-        all.sort_unstable_by(f64::total_cmp);
-        let number = match across {
-            Across::Max => *all.last()?,
-            Across::Min => *all.first()?,
-            Across::Median => farspan_metrics::median(&all),
-        };
-        (!all.iter().any(|value| value.is_nan())).then_some(finite(number))
+/// The numbers of a term, by seed. Seeds without all of them are left out, as [`paired_ratios`] leaves them out.
+fn by_seed(term: &Term, at: impl Fn(usize, Setup) -> Readings) -> Parts {
+    let values = |setup: Setup| -> Vec<(u64, Option<f64>)> {
+        let readings = at(term.measure, setup).into_iter();
+        readings.map(|(seed, reading)| (seed, finite(reading.value()))).collect()
     };
-    let values: Vec<Option<f64>> =
-        terms.first().map_or_else(Vec::new, |term| term.keys().filter_map(one).collect());
-    let spread = Spread::of(&values, &Bootstrap::new(values.len()));
-    (spread.map(|spread| or_infinite(spread.median, spread.ci_low, spread.ci_high)), values.len())
+    let (rank, under): (usize, &[Setup]) = match &term.over {
+        None => {
+            let numbers =
+                at(term.measure, term.of).into_iter().map(|(seed, reading)| (seed, reading.value()));
+            let by_seed = numbers.filter(|(_, number)| !number.is_nan());
+            return Parts { by_seed: by_seed.map(|(seed, number)| (seed, vec![number])).collect(), rank: 1 };
+        }
+        Some(Over::Setup(setup)) => (1, std::slice::from_ref(setup)),
+        Some(Over::Rank(rank, among)) => (*rank, among),
+    };
+    let of = values(term.of);
+    let mut by_seed: BTreeMap<u64, Vec<f64>> = of.iter().map(|(seed, _)| (*seed, Vec::new())).collect();
+    for setup in under {
+        for ratio in paired_ratios(&of, &values(*setup)).ratios {
+            let ratios = by_seed.get_mut(&ratio.seed).expect("a pair's seed is one of the numerator's");
+            ratios.push(ratio.ratio.unwrap_or(f64::INFINITY));
+        }
+    }
+    by_seed.retain(|_, ratios| ratios.len() == under.len());
+    Parts { by_seed, rank }
+}
+
+/// One number of several, and its 95% interval: the median over seeds of each comes first, then the rank among the arms under
+/// its fraction bar, then what is taken across. The other way round the largest of noisy numbers, seed by seed, would lie above
+/// each of them. Resamples draw whole seeds.
+fn combined(across: Across, terms: impl Iterator<Item = Parts>) -> (Option<Interval>, usize) {
+    let terms: Vec<Parts> = terms.collect();
+    let in_all = |seed: &&u64| terms.iter().all(|term| term.by_seed.contains_key(*seed));
+    let seeds: Vec<u64> =
+        terms.first().map_or_else(Vec::new, |term| term.by_seed.keys().filter(in_all).copied().collect());
+    let sorted = |numbers: &mut dyn Iterator<Item = f64>| -> Vec<f64> {
+        let mut numbers: Vec<f64> = numbers.collect();
+        numbers.sort_unstable_by(f64::total_cmp);
+        numbers
+    };
+    let of_term = |term: &Parts, drawn: &[usize]| -> f64 {
+        let over = |under: usize| {
+            let ratios = &mut drawn.iter().map(|i| term.by_seed[&seeds[*i]][under]);
+            farspan_metrics::median(&sorted(ratios))
+        };
+        let arms = term.by_seed.values().next().map_or(0, Vec::len);
+        let ratios = sorted(&mut (0..arms).map(over));
+        ratios[ratios.len() - term.rank]
+    };
+    let number = |drawn: &[usize]| {
+        let all = sorted(&mut terms.iter().map(|term| of_term(term, drawn)));
+        match across {
+            Across::Max => all[all.len() - 1],
+            Across::Min => all[0],
+            Across::Median => farspan_metrics::median(&all),
+        }
+    };
+    if seeds.is_empty() {
+        return (None, 0);
+    }
+    (bootstrap(seeds.len(), number), seeds.len())
 }
 
 /// The claim's number with its 95% interval, and the seeds that it is of.

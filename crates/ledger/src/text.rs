@@ -306,7 +306,7 @@ impl OneOrMore {
     }
 }
 
-/// From the numbers of several cases, arms and measures to one, seed by seed.
+/// From the medians over seeds of several cases, arms and measures to one number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Across {

@@ -246,8 +246,16 @@ fn a_plot_has_what_was_measured_and_what_is_printed() {
     assert_eq!(picture.matches("<rect x=").count(), 2 + 2);
 }
 
-/// The claims under test in place of the last one; the mean of an arm in a case is their product with a seed's number.
-fn of_several(claims: &str) -> Record {
+/// The mean of an arm in a case, a multiple of the seed. Over the arm `uno` the arm `gemini` has 2, 1/3 and 2 in the median, but the
+/// case in which it has most is another from seed to seed.
+fn by_seed(case: usize, arm: usize, seed: u64) -> f64 {
+    let by_arm = [[1.0, 2.0, 4.0], [3.0, 1.0, 2.0], [5.0, 10.0, 1.0]];
+    let best = case == seed as usize % 3 && arm == 1;
+    by_arm[case][arm] * seed as f64 * if best { 30.0 } else { 1.0 }
+}
+
+/// The claims under test in place of the last one.
+fn of_several(claims: &str, mean: impl Fn(usize, usize, u64) -> f64) -> Record {
     let text = format!(
         r#"
 title = "A figure"
@@ -267,35 +275,77 @@ per = "whole"
     );
     let figure = Figure::parse("x/fig1", &text, "").unwrap();
     let plan = figure.plan(Size::Small);
-    let mean = |run: &Run| {
-        let by_arm = [[1.0, 2.0, 4.0], [3.0, 1.0, 2.0], [5.0, 10.0, 1.0]];
-        by_arm[run.case][run.arm] * run.seed as f64
-    };
-    let document = |run: &Run| json!({ "mean": mean(run), "whole": run.seed as f64 / 2.0 });
+    let document =
+        |run: &Run| json!({ "mean": mean(run.case, run.arm, run.seed), "whole": run.seed as f64 / 2.0 });
     let documents: Vec<(Run, Value)> = plan.iter().map(|run| (run.clone(), document(run))).collect();
     figure.evaluate(Size::Small, &documents.iter().map(|(run, document)| (run, document)).collect::<Vec<_>>())
 }
 
+fn across(across: &str, rule: &str) -> String {
+    format!(
+        "[[claim]]\nid = \"up-to\"\ntext = \"up to\"\nmeasure = \"mean\"\nof = [\"gemini\"]\nover = \"uno\"\n\
+         across = \"{across}\"\nrule = \"{rule}\"\npaper_text = 2"
+    )
+}
+
 #[test]
-fn one_number_of_several_is_taken_seed_by_seed() {
-    for (across, expected) in [("max", 2.0), ("min", 1.0 / 3.0), ("median", 2.0)] {
-        let record = of_several(&format!(
-            "[[claim]]\nid = \"up-to\"\ntext = \"up to\"\nmeasure = \"mean\"\nof = [\"gemini\"]\nover = \"uno\"\nrule = \"factor\"\n\
-             across = \"{across}\"\npaper_text = 2"
-        ));
+fn one_number_of_several_is_that_of_their_medians_over_seeds() {
+    for (kind, expected) in [("max", 2.0), ("min", 1.0 / 3.0), ("median", 2.0)] {
+        let record = of_several(&across(kind, "factor"), by_seed);
         let claim = claim(&record, "up-to");
-        assert_eq!((claim.measured, claim.seeds), (Some((expected * 1e6_f64).round() / 1e6), 6), "{across}");
+        assert_eq!((claim.measured, claim.seeds), (Some((expected * 1e6_f64).round() / 1e6), 6), "{kind}");
     }
+}
+
+#[test]
+fn the_largest_of_noisy_ratios_of_one_is_not_for_certain_above_one() {
+    // In each seed one case is 10% up and another 10% down, and none is so in the median.
+    let noisy = |case: usize, arm: usize, seed: u64| match (case as u64 + seed + seed / 4) % 3 {
+        0 if arm == 1 => 1.1,
+        1 if arm == 1 => 0.9,
+        _ => 1.0,
+    };
+    for kind in ["max", "min", "median"] {
+        let record = of_several(&across(kind, "order"), noisy);
+        let claim = claim(&record, "up-to");
+        assert!(claim.ci_low.unwrap() <= 1.0 && claim.ci_high.unwrap() >= 1.0, "{kind}: {claim:?}");
+        assert_eq!((claim.measured, claim.verdict), (Some(1.0), Verdict::Inconclusive), "{kind}");
+    }
+}
+
+#[test]
+fn resamples_draw_whole_seeds() {
+    // What moves every case of a seed alike is no reason for a largest one above each of them.
+    let together = |_: usize, arm: usize, seed: u64| if arm == 1 { 1.0 + seed as f64 / 10.0 } else { 1.0 };
+    let record = of_several(&across("max", "order"), together);
+    let record_of_one = of_several(&across("min", "order"), together);
+    let ends = |record: &Record| (claim(record, "up-to").ci_low, claim(record, "up-to").ci_high);
+    assert_eq!(ends(&record), ends(&record_of_one));
+}
+
+#[test]
+fn a_seed_with_nothing_under_the_fraction_bar_is_left_out() {
+    let none = |case: usize, arm: usize, seed: u64| match (arm, seed) {
+        (0, 1) => 0.0,
+        _ => by_seed(case, arm, seed),
+    };
+    let record = of_several(&across("max", "factor"), none);
+    assert_eq!(claim(&record, "up-to").seeds, 5);
 }
 
 #[test]
 fn a_denominator_by_rank_is_another_arm_in_each_case() {
     // Of 1, 2, 4; of 3, 1, 2; of 5, 10, 1.
     for (rank, expected) in [(1, [1.0, 3.0, 5.0]), (2, [0.5, 1.5, 1.0]), (3, [0.25, 1.0, 0.5])] {
-        let record = of_several(&format!(
-            "[[claim]]\nid = \"{{case}}\"\ntext = \"ranked\"\nmeasure = \"mean\"\nof = [\"uno\"]\nover = [\"uno\", \"gemini\", \"swift\"]\n\
+        let record = of_several(
+            &format!(
+                "[[claim]]\nid = \"{{case}}\"\ntext = \"ranked\"\nmeasure = \"mean\"\nof = [\"uno\"]\nover = [\"uno\", \"gemini\", \"swift\"]\n\
              rank = {rank}\nrule = \"band\"\nhigh = 1"
-        ));
+            ),
+            |case, arm, seed| {
+                by_seed(case, arm, 1) / if arm == 1 && case == 1 { 30.0 } else { 1.0 } * seed as f64
+            },
+        );
         let measured = ["a", "b", "c"].map(|case| claim(&record, case).measured.unwrap());
         assert_eq!(measured, expected, "rank {rank}");
     }
@@ -305,6 +355,7 @@ fn a_denominator_by_rank_is_another_arm_in_each_case() {
 fn a_measure_per_another_is_a_ratio_of_its_own() {
     let record = of_several(
         "[[claim]]\nid = \"{case}\"\ntext = \"share\"\nmeasure = \"share\"\nof = [\"uno\"]\nrule = \"factor\"\npaper_text = 4",
+        by_seed,
     );
     let found =
         ["a", "b", "c"].map(|case| (claim(&record, case).measured.unwrap(), claim(&record, case).verdict));
