@@ -5,7 +5,7 @@ usage: testbeds.py FARSPAN [--jobs N] [--only PREFIX]      runs all, or those wh
                                                             bench/testbeds.json and writes the page
        testbeds.py [--check]                               writes the page from the kept numbers (or compares it)
 
-158 runs, about twelve minutes on two cores.
+192 runs, about twelve minutes on two cores.
 """
 import argparse
 import json

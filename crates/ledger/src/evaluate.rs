@@ -213,7 +213,8 @@ fn by_seed(term: &Term, at: impl Fn(usize, Setup) -> Readings) -> Parts {
 
 /// One number of several, and its 95% interval: the median over seeds of each comes first, then the rank among the arms under
 /// its fraction bar, then what is taken across. The other way round the largest of noisy numbers, seed by seed, would lie above
-/// each of them. Resamples draw whole seeds.
+/// each of them. Resamples draw whole seeds. Their extreme lies further out than the truth once more, so that the interval reaches
+/// as far to the other side of the point, too: the wider of the percentile interval and its mirror image.
 fn combined(across: Across, terms: impl Iterator<Item = Parts>) -> (Option<Interval>, usize) {
     let terms: Vec<Parts> = terms.collect();
     let in_all = |seed: &&u64| terms.iter().all(|term| term.by_seed.contains_key(*seed));
@@ -244,7 +245,15 @@ fn combined(across: Across, terms: impl Iterator<Item = Parts>) -> (Option<Inter
     if seeds.is_empty() {
         return (None, 0);
     }
-    (bootstrap(seeds.len(), number), seeds.len())
+    let found = bootstrap(seeds.len(), number).map(|found| {
+        let Interval { point, low, high } = found;
+        let (below, above) = (2.0 * point - high, 2.0 * point - low);
+        // Of infinite ends there is no mirror image.
+        let (low, high) =
+            if high.is_finite() { (low.min(below.max(0.0)), high.max(above)) } else { (low, high) };
+        Interval { point, low, high }
+    });
+    (found, seeds.len())
 }
 
 /// The claim's number with its 95% interval, and the seeds that it is of.
