@@ -213,47 +213,65 @@ fn by_seed(term: &Term, at: impl Fn(usize, Setup) -> Readings) -> Parts {
 
 /// One number of several, and its 95% interval: the median over seeds of each comes first, then the rank among the arms under
 /// its fraction bar, then what is taken across. The other way round the largest of noisy numbers, seed by seed, would lie above
-/// each of them. Resamples draw whole seeds. Their extreme lies further out than the truth once more, so that the interval reaches
-/// as far to the other side of the point, too: the wider of the percentile interval and its mirror image.
+/// each of them.
+///
+/// Resamples draw whole seeds. The largest of several lies too far out in the resamples as well, farthest where all are equal in truth.
+/// So the interval is the wider of two: of what the resamples give, and of the point over what their deviations give, each
+/// median over that of all seeds.
 fn combined(across: Across, terms: impl Iterator<Item = Parts>) -> (Option<Interval>, usize) {
     let terms: Vec<Parts> = terms.collect();
     let in_all = |seed: &&u64| terms.iter().all(|term| term.by_seed.contains_key(*seed));
     let seeds: Vec<u64> =
         terms.first().map_or_else(Vec::new, |term| term.by_seed.keys().filter(in_all).copied().collect());
-    let sorted = |numbers: &mut dyn Iterator<Item = f64>| -> Vec<f64> {
-        let mut numbers: Vec<f64> = numbers.collect();
-        numbers.sort_unstable_by(f64::total_cmp);
-        numbers
+    if seeds.is_empty() {
+        return (None, 0);
+    }
+    // The numbers of each term, by what is under its bar, in the order of the seeds.
+    let numbers: Vec<Vec<Vec<f64>>> = terms
+        .iter()
+        .map(|term| {
+            let under = 0..term.by_seed[&seeds[0]].len();
+            under.map(|u| seeds.iter().map(|seed| term.by_seed[seed][u]).collect()).collect()
+        })
+        .collect();
+    let medians = |drawn: &[usize]| -> Vec<Vec<f64>> {
+        let median = |of: &Vec<f64>| farspan_metrics::median(&sorted(drawn.iter().map(|i| of[*i])));
+        numbers.iter().map(|term| term.iter().map(median).collect()).collect()
     };
-    let of_term = |term: &Parts, drawn: &[usize]| -> f64 {
-        let over = |under: usize| {
-            let ratios = &mut drawn.iter().map(|i| term.by_seed[&seeds[*i]][under]);
-            farspan_metrics::median(&sorted(ratios))
-        };
-        let arms = term.by_seed.values().next().map_or(0, Vec::len);
-        let ratios = sorted(&mut (0..arms).map(over));
-        ratios[ratios.len() - term.rank]
-    };
-    let number = |drawn: &[usize]| {
-        let all = sorted(&mut terms.iter().map(|term| of_term(term, drawn)));
+    let one = |medians: Vec<Vec<f64>>| {
+        let ranked = medians.into_iter().zip(&terms).map(|(under, term)| {
+            let ratios = sorted(under.into_iter());
+            ratios[ratios.len() - term.rank]
+        });
+        let all = sorted(ranked);
         match across {
             Across::Max => all[all.len() - 1],
             Across::Min => all[0],
             Across::Median => farspan_metrics::median(&all),
         }
     };
-    if seeds.is_empty() {
-        return (None, 0);
-    }
-    let found = bootstrap(seeds.len(), number).map(|found| {
-        let Interval { point, low, high } = found;
-        let (below, above) = (2.0 * point - high, 2.0 * point - low);
-        // Of infinite ends there is no mirror image.
+    let truth = medians(&(0..seeds.len()).collect::<Vec<_>>());
+    let deviation = |drawn: &[usize]| {
+        let over = |(now, truth): (f64, &f64)| match now / truth {
+            ratio if ratio.is_finite() => ratio,
+            _ => 1.0, // 0 over 0, and infinite ones
+        };
+        let each = medians(drawn).into_iter().zip(&truth);
+        one(each.map(|(now, truth)| now.into_iter().zip(truth).map(over).collect()).collect())
+    };
+    let found = bootstrap(seeds.len(), |drawn| one(medians(drawn))).map(|found| {
+        let by = bootstrap(seeds.len(), deviation).filter(|by| by.low > 0.0 && found.point.is_finite());
         let (low, high) =
-            if high.is_finite() { (low.min(below.max(0.0)), high.max(above)) } else { (low, high) };
-        Interval { point, low, high }
+            by.map_or((found.low, found.high), |by| (found.point / by.high, found.point / by.low));
+        Interval { low: found.low.min(low), high: found.high.max(high), ..found }
     });
     (found, seeds.len())
+}
+
+fn sorted(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut numbers: Vec<f64> = numbers.collect();
+    numbers.sort_unstable_by(f64::total_cmp);
+    numbers
 }
 
 /// The claim's number with its 95% interval, and the seeds that it is of.
