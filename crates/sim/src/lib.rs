@@ -61,6 +61,7 @@
 
 mod engine;
 mod executor;
+mod fabric;
 mod node;
 mod observe;
 mod outcome;
@@ -70,7 +71,10 @@ mod spec;
 mod world;
 
 pub use executor::{groups, threads};
+pub use fabric::{LinkCounts, Switches, reroutes};
 pub use farspan_transport::FlowOutcome;
+pub use observe::delay::DelayHistogram;
+pub use observe::probe::{PortReading, PortSampler};
 pub use outcome::{Amount, Outcome, PortOutcome, Rtt, Rtts, Sample, SampleId, Totals, Traced};
 pub use plan::pool::ingress;
 pub use spec::{

@@ -5,6 +5,7 @@ mod pauses;
 
 use crate::engine::{EventClass, Key, Map, Pause};
 use crate::executor::{Engine, Executor};
+use crate::fabric::{LinkCounts, Switches};
 use crate::node::host::{Attached, Host, Instruments, proxy_fails};
 use crate::node::nic::Nic;
 use crate::node::switch::{Switch, port_changes, routes_change};
@@ -16,16 +17,14 @@ use crate::observe::trace::FlowTracer;
 use crate::outcome::losses;
 use crate::outcome::{Amount, Outcome, PortOutcome, Rtts, Totals};
 use crate::plan::Plan;
-use crate::plan::pool;
 use crate::spec::{EngineKind, Progress, Spec};
 use farspan_fabric::fault::Lost;
 use farspan_fabric::switch::shared::pause::PauseRecord;
-use farspan_fabric::{Gate, NodeFaults, Port, PortConfig, PortCounters, PortModel, SwitchConfig, Tier};
+use farspan_fabric::{Gate, Port, PortCounters};
 use farspan_transport::FlowOutcome;
 use farspan_transport::proxy::ProxyQueue;
 use farspan_units::random::mix;
-use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time};
-use std::cell::LazyCell;
+use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Time};
 use std::sync::Arc;
 
 /// Runs a world to its end.
@@ -50,19 +49,17 @@ impl World {
         let plan = Arc::new(Plan::new(spec));
         let executor = Executor::new(spec, kind);
         let mut probes = Samplers::new(spec);
-        let mut models = Models::default();
-        let reverse: LazyCell<Arc<[PortId]>, _> = LazyCell::new(|| spec.network.reverse_links().into());
+        let mut switches = Switches::new(spec);
         let mut nodes = Vec::with_capacity(spec.network.nodes.len());
         for node in (0..spec.network.nodes.len() as u32).map(NodeId) {
             let ports = spec.network.ports_of(node);
-            let faults = NodeFaults::new(&plan.faults, ports.clone(), plan.seed);
             let port_tracer = PortTracer::new(&plan, spec.trace.ports_of(&ports));
             nodes.push(if node.0 < spec.network.hosts {
                 let nic = executor.map.channels[ports.start as usize];
                 let control_goes_first = spec.port(PortId(ports.start)).control_priority;
                 let attached = Attached {
                     by_verbs: executor.by_verbs,
-                    faults,
+                    faults: switches.faults(node),
                     instruments: Instruments::new(port_tracer, FlowTracer::new(spec, &plan, node)),
                     flows: probes.flows(node),
                     goodput: probes.goodput(node),
@@ -71,22 +68,10 @@ impl World {
                 let host = Host::new(&plan, HostId(node.0), nic, control_goes_first, attached);
                 NetworkNode::Host(Box::new(host))
             } else {
-                let shared = pool::shared(spec, node, || Arc::clone(&reverse));
-                let changes = pool::changes(faults.as_ref(), shared.as_ref());
-                let port =
-                    |id| (models.port(spec, PortId(id), changes(id)), executor.map.channels[id as usize]);
-                let sampler = probes.ports(node, ports.clone());
-                let config = SwitchConfig {
-                    routes: plan.routes().tables[node.index()].clone(),
-                    first_port: PortId(ports.start),
-                    routing: spec.routing,
-                    jitter: plan.port_jitter,
-                    seed: plan.seed,
-                    faults,
-                    shared,
-                    is_ordered: executor.is_ordered || port_tracer.is_some(),
-                };
-                let fabric = farspan_fabric::Switch::new(config, ports.map(port).collect());
+                let sampler = probes.ports(node, ports);
+                let is_ordered = executor.is_ordered || port_tracer.is_some();
+                let channel = |port: PortId| executor.map.channels[port.index()];
+                let fabric = switches.build(node, plan.routes(), is_ordered, channel);
                 NetworkNode::Switch(Box::new(Switch::new(&plan, node, fabric, sampler, port_tracer)))
             });
         }
@@ -302,25 +287,15 @@ impl World {
 
     fn port_outcomes(&self, end: Time) -> Vec<PortOutcome> {
         let outcome = |(id, ((port, lost), pauses)): (u32, ((Line<'_>, Lost), PauseRecord))| {
-            let c = port.counters(end);
-            PortOutcome {
-                name: self.plan.network.port_name(PortId(id)),
-                sent_bytes: c.sent_bytes,
-                sent_packets: c.sent_packets,
-                dropped_packets: c.dropped + lost.packets,
-                lost_packets: lost.packets,
-                marked_packets: c.marked,
-                trimmed_packets: port.trimmed().0,
-                max_queue: c.max_queue,
+            let counts = LinkCounts {
+                counters: port.counters(end),
+                trimmed: port.trimmed().0,
+                lost,
                 mean_queue: port.mean_queue(end),
-                utilization: if end == Time::ZERO {
-                    0.0
-                } else {
-                    port.busy_until(end) / end.since(Time::ZERO)
-                },
-                pauses: pauses.count(),
-                paused: pauses.time(end),
-            }
+                busy: port.busy_until(end),
+                pauses,
+            };
+            counts.outcome(&self.plan.network, PortId(id), end)
         };
         (0..).zip(self.ports().zip(self.losses()).zip(self.pauses())).map(outcome).collect()
     }
@@ -396,32 +371,6 @@ impl Line<'_> {
             Self::Nic(nic) => nic.mean_queue(now),
             Self::Port(port) => port.mean_queue(now),
         }
-    }
-}
-
-/// Tier, rate and delay of a port's link, whether the port may stop or change its rate, and where its own settings lie.
-type PortKind = (Tier, Rate, Duration, bool, Option<*const PortConfig>);
-
-/// The kinds of switch ports of a world: few, however many ports there are.
-#[derive(Default)]
-struct Models {
-    known: Vec<(PortKind, Arc<PortModel>)>,
-}
-
-impl Models {
-    /// `changes`: whether the port may stop, or change its rate.
-    fn port(&mut self, spec: &Spec, id: PortId, changes: bool) -> Port {
-        let link = &spec.network.links[id.index()];
-        let own = spec.own_ports.get(&id).map(Arc::as_ptr);
-        let kind = (link.tier, link.rate, link.delay, changes, own);
-        let known = self.known.iter().find(|(known, _)| *known == kind).map(|(_, model)| Arc::clone(model));
-        let model = known.unwrap_or_else(|| {
-            let build = if changes { PortModel::changeable } else { PortModel::new };
-            let model = Arc::new(build(spec.port(id), link.rate, link.delay));
-            self.known.push((kind, Arc::clone(&model)));
-            model
-        });
-        Port::new(&model, id, spec.seed)
     }
 }
 

@@ -8,7 +8,7 @@ const SUB_BITS: u32 = 5;
 
 /// Counts of delays in nanoseconds.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct DelayHistogram {
+pub struct DelayHistogram {
     counts: Vec<u64>,
 }
 
@@ -32,8 +32,9 @@ impl DelayHistogram {
         ((sub + 1) << exponent) - 1
     }
 
+    /// Counts a delay.
     #[inline]
-    pub(crate) fn add(&mut self, delay: Duration) {
+    pub fn add(&mut self, delay: Duration) {
         let bucket = Self::bucket(delay.as_ns());
         match self.counts.get_mut(bucket) {
             Some(count) => *count += 1,
@@ -71,7 +72,8 @@ impl DelayHistogram {
     }
 
     /// The nearest-rank quantile, as the top of its bucket; `None` without counts.
-    pub(crate) fn quantile(&self, q: f64) -> Option<Duration> {
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Option<Duration> {
         let total: u64 = self.counts.iter().sum();
         let rank = ((total as f64 * q).ceil() as u64).max(1);
         let mut seen = 0;

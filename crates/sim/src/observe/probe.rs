@@ -149,25 +149,27 @@ impl FlowSampler {
 }
 
 /// The readings of a port.
-pub(crate) struct PortReading {
+#[derive(Clone, Copy, Debug)]
+pub struct PortReading {
     /// Time spent sending so far.
-    pub(crate) busy: Duration,
+    pub busy: Duration,
     /// Data queue; a NIC has none.
-    pub(crate) queue: Option<Bytes>,
+    pub queue: Option<Bytes>,
     /// Phantom queue, if there is one.
-    pub(crate) phantom: Option<Bytes>,
+    pub phantom: Option<Bytes>,
 }
 
 impl PortReading {
     /// At a switch's port.
-    pub(crate) fn at(port: &Port, now: Time) -> Self {
+    #[must_use]
+    pub fn at(port: &Port, now: Time) -> Self {
         Self { busy: port.busy_until(now), queue: Some(port.queued(now)), phantom: port.phantom(now) }
     }
 }
 
 /// Samples some ports of a node.
-#[derive(Default)]
-pub(crate) struct PortSampler {
+#[derive(Default, Debug)]
+pub struct PortSampler {
     /// With the series to sample, and the busy time at the last sample.
     ports: Vec<(PortId, Series, Duration)>,
     last: Time,
@@ -175,7 +177,15 @@ pub(crate) struct PortSampler {
 }
 
 impl PortSampler {
-    pub(crate) fn sample(&mut self, now: Time, reading: impl Fn(PortId) -> PortReading) {
+    /// Samples all `series` of `ports`.
+    #[must_use]
+    pub fn new(ports: impl IntoIterator<Item = PortId>, series: Series) -> Self {
+        let ports = ports.into_iter().map(|port| (port, series, Duration::ZERO)).collect();
+        Self { ports, ..Self::default() }
+    }
+
+    /// Samples the ports at `now`; `reading` reads one. Everything due by `now` must have been done.
+    pub fn sample(&mut self, now: Time, reading: impl Fn(PortId) -> PortReading) {
         let span = now.since(self.last);
         self.last = now;
         for (id, series, busy_before) in &mut self.ports {
@@ -195,7 +205,7 @@ impl PortSampler {
     }
 
     /// Samples taken, in order of time.
-    pub(crate) fn take(&mut self) -> Vec<Sample> {
+    pub fn take(&mut self) -> Vec<Sample> {
         std::mem::take(&mut self.samples)
     }
 }

@@ -6,10 +6,11 @@ pub(crate) mod pool;
 mod proxy;
 pub(crate) mod trigger;
 
+use crate::fabric;
 use crate::record::{self, MessageFacts};
 use crate::spec::{Flow, InitialWindow, OwnBalance, ProxySpec, Spec};
 use connections::Connections;
-use farspan_fabric::{Faults, Network, Overflow, Packet, RoutedPath, Routes, fault};
+use farspan_fabric::{Network, Overflow, Packet, RoutedPath, Routes};
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::Layout;
 use farspan_transport::proxy::{ProxyKind, Via};
@@ -63,10 +64,8 @@ pub(crate) struct Plan {
     pub(crate) header: Bytes,
     pub(crate) seed: u64,
     pub(crate) jitter: Duration,
-    pub(crate) port_jitter: Duration,
     pub(crate) rate_interval: Option<Duration>,
     pub(crate) queue_interval: Option<Duration>,
-    pub(crate) faults: Faults,
     /// When routes change, and to what.
     pub(crate) reroutes: Vec<(Time, Arc<Routes>)>,
     routes: Routes,
@@ -136,11 +135,9 @@ impl Plan {
             header: spec.header,
             seed: spec.seed,
             jitter: spec.jitter,
-            port_jitter: spec.port_jitter,
             rate_interval: spec.probes.rate_interval,
             queue_interval: spec.probes.queue_interval,
-            faults: Faults::new(&spec.faults, spec.network.links.len()),
-            reroutes: reroutes(spec, &routes),
+            reroutes: fabric::reroutes(spec, &routes),
             routes,
             shared: Vec::new(),
             buffers,
@@ -400,14 +397,4 @@ fn ends_with_its_flow(scheme: &Scheme) -> Scheme {
 /// Whether flows of a scheme may follow each other on a connection: blocks, and packets to be pulled, are counted from a flow's end.
 fn may_go_on(scheme: &Scheme) -> bool {
     scheme.profile.persistent && scheme.coding.shape().is_none() && scheme.congestion.needs().pulls.is_none()
-}
-
-/// When routes change, and to what: those that avoid equal links are kept once.
-fn reroutes(spec: &Spec, routes: &Routes) -> Vec<(Time, Arc<Routes>)> {
-    let mut known = BTreeMap::new();
-    let reroute = |(time, links)| {
-        let avoiding = |links: &_| Arc::new(routes.avoiding(&spec.network, links));
-        (time, Arc::clone(known.entry(links).or_insert_with_key(avoiding)))
-    };
-    fault::withdrawals(&spec.faults).into_iter().map(reroute).collect()
 }
