@@ -1,8 +1,8 @@
 //! The document of `farspan run --json`.
 
 use crate::{
-    Collective, Fairness, FctTable, FlowRecord, Goodput, PortRecord, PortSums, Probe, Quantile, SeriesId,
-    SeriesRecord, SizeBins, nearest_rank,
+    Collective, Emulation, Fairness, FctTable, FlowRecord, Goodput, PortRecord, PortSums, Probe, Quantile,
+    SeriesId, SeriesRecord, SizeBins, nearest_rank,
 };
 use farspan_units::{Bytes, Duration};
 use serde::Serialize;
@@ -76,6 +76,9 @@ pub struct Summary {
     /// Proxies; not in the document where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<ProxySummary>,
+    /// How well an emulation kept its times; not in the document of a simulation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulation: Option<Emulation>,
     /// Round trips of data packets and their ACKs.
     pub rtt: RttTable,
     /// Slowdown by flow size.
@@ -431,6 +434,7 @@ mod tests {
             ports: PortSums::of(&ports, Duration::from_us(40)),
             goodput: Some(goodput(flows)),
             pfc: Some(Pfc::of(&ports, true)),
+            emulation: None,
             proxy: Some(ProxySummary { hosts: vec![ProxyRecord::default()], ..ProxySummary::default() }),
             rtt: RttTable::default(),
             slowdown_by_size: SizeBins::of(flows, Bytes::new(4096), Bytes::new(5000), Bytes::new(6000)),

@@ -37,7 +37,7 @@ impl Ask {
     /// The request that it makes.
     pub fn request(self) -> Request {
         let Self { scenario, text, scheme, profile, seed, set } = self;
-        Request { scenario, text, scheme, profile, seed, set }
+        Request { scenario, text, scheme, profile, seed, set, is_idle: false }
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Request {
     pub seed: Option<u64>,
     /// `--set PATH=VALUE`, in order.
     pub set: Vec<String>,
+    /// Whether the workload is left out: the traffic comes from elsewhere, such as programs on an emulated network.
+    pub is_idle: bool,
 }
 
 impl Request {
@@ -58,6 +60,9 @@ impl Request {
         }
         for assignment in &self.set {
             source.set(assignment)?;
+        }
+        if self.is_idle {
+            source.leave_out_workload();
         }
         Resolved::new(source)
     }

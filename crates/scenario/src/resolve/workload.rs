@@ -20,7 +20,7 @@ impl Context<'_> {
         written: Vec<WorkloadText>,
         several_sites: bool,
     ) -> Result<Vec<Workload>, ValueError> {
-        if written.is_empty() {
+        if written.is_empty() && !self.source.is_idle {
             let cure = "add a [[workload]] with a kind, such as \"incast\" (see `farspan new`)";
             return Err(ValueError::rule("workload", "nothing to send", cure));
         }

@@ -27,6 +27,8 @@ pub(crate) struct Source {
     changes: Vec<Change>,
     /// Keys that gave way to a change, in words.
     dropped: Vec<String>,
+    /// Whether the workload is left out: the traffic comes from elsewhere.
+    pub is_idle: bool,
 }
 
 /// A text, and the folder that its files are relative to; built-in scenarios have none.
@@ -109,7 +111,22 @@ impl Source {
             return base::over(&text, above);
         }
         let table = text.document.table.clone();
-        Ok(Self { name: name.to_owned(), bottom: text, table, changes: Vec::new(), dropped: Vec::new() })
+        Ok(Self {
+            name: name.to_owned(),
+            bottom: text,
+            table,
+            changes: Vec::new(),
+            dropped: Vec::new(),
+            is_idle: false,
+        })
+    }
+
+    /// Leaves the workload out, whatever is written.
+    pub fn leave_out_workload(&mut self) {
+        for key in ["workload", "incast"] {
+            self.table.remove(key);
+        }
+        self.is_idle = true;
     }
 
     /// The values over those of `base`, typed.

@@ -6,6 +6,7 @@ mod network;
 pub(crate) mod ports;
 mod proxy;
 pub(crate) mod select;
+mod spec_flows;
 mod stamps;
 mod traffic;
 mod warnings;
@@ -16,11 +17,9 @@ use farspan_fabric::switch::Routing;
 use farspan_fabric::{Network, Routes};
 use farspan_scenario::limits::LARGEST_PACKET;
 use farspan_scenario::model::{Scenario, SchemeClass, Shape, Transport};
-use farspan_scenario::value::{
-    ConnectionScope, FirstWindow, Jitter, Part, Recovery, RoutingRule, RtoRule, TriggerDelay,
-};
+use farspan_scenario::value::{ConnectionScope, FirstWindow, Jitter, Part, Recovery, RoutingRule, RtoRule};
 use farspan_scenario::{Resolved, ScenarioError, ValueError, component, congestion, on_nack};
-use farspan_sim::{EngineKind, Flow, InitialWindow, OwnBalance, Rule, Spec, Stop, Trace, Trigger};
+use farspan_sim::{EngineKind, InitialWindow, OwnBalance, Spec, Stop, Trace};
 use farspan_transport::coding::{CodingConfig, Layout};
 use farspan_transport::congestion::{self, CongestionConfig, Ecn};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
@@ -91,7 +90,15 @@ impl World {
     /// # Errors
     /// If a value is out of range where only the whole shows it: the topology, a host, a file, a size distribution.
     pub fn build(resolved: &Resolved) -> Result<Self, ScenarioError> {
-        Self::try_build(resolved).map_err(|error| resolved.error(error))
+        Self::try_build(resolved, Content::Flows).map_err(|error| resolved.error(error))
+    }
+
+    /// Builds the world of a scenario without its workload, for traffic from elsewhere: no flows, no proxies.
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub fn idle(resolved: &Resolved) -> Result<Self, ScenarioError> {
+        Self::try_build(resolved, Content::Network).map_err(|error| resolved.error(error))
     }
 
     /// Expected flows and bytes of random arrivals, and the links of the longest path: for estimates without a world.
@@ -125,20 +132,32 @@ impl World {
         flows().map_err(|error| resolved.error(error))
     }
 
-    fn try_build(resolved: &Resolved) -> Result<Self, ValueError> {
+    fn try_build(resolved: &Resolved, content: Content) -> Result<Self, ValueError> {
         let scenario = resolved.scenario();
         let empty = EmptyNetwork::of(resolved)?;
         let (intra, pairs) = (empty.paths().inside(&empty.sites), empty.paths().between(&empty.sites));
         let EmptyNetwork { sizes, network, routes, sites, capacity } = empty;
-        let workload = traffic::flows(resolved, &sites, &capacity)?;
+        let workload = match content {
+            Content::Flows => traffic::flows(resolved, &sites, &capacity)?,
+            Content::Network => farspan_workload::assemble(Vec::new()).expect("no flows are not too many"),
+        };
         let collectives = collectives::plans(scenario, (&network, &routes), &sites, &capacity);
         let inter = pairs.iter().map(|pair| pair.path).max_by_key(|path| path.base_rtt);
         let inter_scheme = scheme("scheme.inter", scenario, &scenario.scheme.inter)?;
-        let proxies =
-            proxy::proxies(scenario, (&network, &routes), &workload, &inter_scheme, resolved.seed())?;
-        let probes = select::probes(scenario, &network, &workload, proxies.len())?;
+        let (proxies, probes) = match content {
+            Content::Flows => {
+                let paths = (&network, &routes);
+                let proxies = proxy::proxies(scenario, paths, &workload, &inter_scheme, resolved.seed())?;
+                let probes = select::probes(scenario, &network, &workload, proxies.len())?;
+                (proxies, probes)
+            }
+            Content::Network => (Vec::new(), select::port_probes(scenario, &network)?),
+        };
         let spec = Spec {
-            proxy_failures: proxy::failures(scenario, &proxies)?,
+            proxy_failures: match content {
+                Content::Flows => proxy::failures(scenario, &proxies)?,
+                Content::Network => Vec::new(),
+            },
             proxies,
             ports: ports::by_tier(scenario, intra, inter)?,
             own_ports: ports::own(scenario, &network, intra, inter)?,
@@ -147,9 +166,9 @@ impl World {
                 RoutingRule::Ecmp => Routing::Ecmp,
                 RoutingRule::Adaptive => Routing::Adaptive,
             },
-            flows: workload.flows.iter().map(spec_flow).collect(),
+            flows: workload.flows.iter().map(spec_flows::spec_flow).collect(),
             faults: fault::faults(scenario, &network, resolved.seed())?,
-            triggers: triggers(scenario, &network, &workload),
+            triggers: spec_flows::triggers(scenario, &network, &workload),
             intra: Arc::new(scheme("scheme.intra", scenario, &scenario.scheme.intra)?),
             inter: Arc::new(inter_scheme),
             own_balance: own_balance(scenario, &workload)?,
@@ -218,6 +237,15 @@ impl World {
 pub fn scheme_name(named: &str, replaced: [Option<&congestion::Custom>; 2]) -> String {
     let [intra, inter] = replaced.map(|control| control.map_or(named, |control| control.name()));
     if intra == inter { intra.to_owned() } else { format!("{intra}/{inter}") }
+}
+
+/// The contents of a world beside its network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Content {
+    /// The flows of the workload, and proxies for them.
+    Flows,
+    /// Nothing.
+    Network,
 }
 
 /// Sizes of a full packet.
@@ -319,33 +347,6 @@ impl Paths<'_> {
         let paths = from.map(|from| self.path(from, end));
         paths.rev().max_by_key(|path| path.base_rtt).expect("a site has hosts")
     }
-}
-
-fn spec_flow(flow: &farspan_workload::Flow) -> Flow {
-    Flow { src: flow.src, dst: flow.dst, size: flow.size, start: flow.start, measured: flow.measured }
-}
-
-fn triggers(scenario: &Scenario, network: &Network, workload: &Workload) -> Vec<Trigger> {
-    let shortest = shortest_link(network);
-    let trigger = |trigger: &farspan_workload::Trigger| {
-        let ids = |flows: &[u32]| flows.iter().copied().map(FlowId).collect();
-        Trigger {
-            rule: match trigger.rule {
-                farspan_workload::Rule::All => Rule::All,
-                farspan_workload::Rule::Next => Rule::Next,
-            },
-            started: ids(&trigger.started),
-            finished: ids(&trigger.finished),
-            delivered: ids(&trigger.delivered),
-            targets: ids(&trigger.targets),
-            pause: trigger.pause,
-            delay: match scenario.workload[trigger.part as usize].trigger_delay() {
-                Some(TriggerDelay::Value(delay)) => delay,
-                Some(TriggerDelay::Lookahead) | None => shortest,
-            },
-        }
-    };
-    workload.triggers.iter().map(trigger).collect()
 }
 
 fn shortest_link(network: &Network) -> Duration {

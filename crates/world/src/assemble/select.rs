@@ -112,6 +112,27 @@ pub(super) fn probes(
     Ok(probes)
 }
 
+/// The probes of a network whose traffic comes from elsewhere: ports alone. Where the scenario samples bottlenecks, those are all
+/// ports of switches, since nobody knows where the traffic will go.
+pub(super) fn port_probes(scenario: &Scenario, network: &Network) -> Result<Probes, ValueError> {
+    let probes = &scenario.probes;
+    let ports = |key, choice: &PortChoice| match choice {
+        PortChoice::Bottlenecks => {
+            let links = (0..).zip(&network.links);
+            Ok(links.filter(|(_, link)| link.tier != Tier::HostUp).map(|(port, _)| PortId(port)).collect())
+        }
+        PortChoice::All => Ok((0..network.links.len() as u32).map(PortId).collect()),
+        PortChoice::Named(wanted) => self::ports(key, wanted, network),
+    };
+    Ok(Probes {
+        queue_interval: probes.queue_interval.get(),
+        queue_ports: ports("probes.ports", &probes.ports)?,
+        links: ports("probes.links", &probes.links)?,
+        series: series(&probes.series)?,
+        ..Probes::default()
+    })
+}
+
 /// The samples that probes take at least, by the key of their interval: of one flow at a time, and of all ports.
 fn samples(probes: &Probes, proxies: usize, length: f64) -> [(&'static str, f64); 2] {
     let flows = probes.rate_flows.len().min(1);

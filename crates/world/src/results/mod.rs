@@ -68,30 +68,37 @@ pub fn run(
     engine: EngineKind,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Results {
-    let mut outcome = farspan_sim::run(&world.spec, engine, progress);
-    let ended = std::mem::take(&mut outcome.flows);
-    let flows = flow_records(resolved, world, ended, outcome.goodput.as_deref());
-    let network = &world.spec.network;
-    let ports: Vec<_> = network
-        .links
-        .iter()
-        .zip(&outcome.ports)
-        .zip(fault_words(&world.spec.faults, network.links.len()))
-        .map(|((link, port), faults)| port_record(network, link, port, faults))
-        .collect();
-    let series = series_records(network, &outcome);
-    let mut summary = summary(resolved, world, engine, &outcome, (&flows, &ports, &series));
-    let mut iterations = Vec::new();
-    for plan in &world.collectives {
-        let rows = collectives::iterations(resolved, world, plan, &flows);
-        summary.collectives.push(collectives::summary(resolved, plan, &rows));
-        iterations.extend(rows);
-    }
-    let traces = Traces::of(resolved, world, &mut outcome);
-    Results { summary, flows, ports, series, iterations, traces, scenario: resolved.to_toml() }
+    let outcome = farspan_sim::run(&world.spec, engine, progress);
+    Results::of(resolved, world, (engine.name(), world.threads(engine)), outcome)
 }
 
 impl Results {
+    /// The results of a run of `world` by the engine of this name on so many threads. `outcome` has every flow and every
+    /// port of the world.
+    #[must_use]
+    pub fn of(resolved: &Resolved, world: &World, engine: (&str, u16), mut outcome: Outcome) -> Self {
+        let ended = std::mem::take(&mut outcome.flows);
+        let flows = flow_records(resolved, world, ended, outcome.goodput.as_deref());
+        let network = &world.spec.network;
+        let ports: Vec<_> = network
+            .links
+            .iter()
+            .zip(&outcome.ports)
+            .zip(fault_words(&world.spec.faults, network.links.len()))
+            .map(|((link, port), faults)| port_record(network, link, port, faults))
+            .collect();
+        let series = series_records(network, &outcome);
+        let mut summary = summary(resolved, world, engine, &outcome, (&flows, &ports, &series));
+        let mut iterations = Vec::new();
+        for plan in &world.collectives {
+            let rows = collectives::iterations(resolved, world, plan, &flows);
+            summary.collectives.push(collectives::summary(resolved, plan, &rows));
+            iterations.extend(rows);
+        }
+        let traces = Traces::of(resolved, world, &mut outcome);
+        Self { summary, flows, ports, series, iterations, traces, scenario: resolved.to_toml() }
+    }
+
     /// Writes `scenario.toml`, the tables, the traces, and last `summary.json` into a folder, which is made if need be.
     ///
     /// # Errors
@@ -210,7 +217,7 @@ fn series_records(network: &Network, outcome: &Outcome) -> Vec<SeriesRecord> {
 fn summary(
     resolved: &Resolved,
     world: &World,
-    engine: EngineKind,
+    (engine, threads): (&str, u16),
     outcome: &Outcome,
     (flows, ports, series): (&[FlowRecord], &[PortRecord], &[SeriesRecord]),
 ) -> Summary {
@@ -222,9 +229,9 @@ fn summary(
         scenario: resolved.name().to_owned(),
         scheme: world.scheme_name(resolved.scheme()),
         profile: resolved.profile().name().to_owned(),
-        engine: engine.name().to_owned(),
+        engine: engine.to_owned(),
         seed: resolved.seed(),
-        threads: world.threads(engine).into(),
+        threads: threads.into(),
         sim_time_s: outcome.end.since(Time::ZERO).as_secs_f64(),
         wall_time_s: 0.0,
         setup_time_s: 0.0,
@@ -248,6 +255,7 @@ fn summary(
         goodput: goodput(resolved, world, outcome, flows),
         pfc: pfc(world, outcome, ports),
         proxy: proxies::summary(world, outcome, flows),
+        emulation: None,
         rtt: rtt(&outcome.rtt),
         slowdown_by_size: SizeBins::of(
             flows,
