@@ -1,6 +1,8 @@
 //! The arguments.
 
 use crate::bench::BenchCongestionArgs;
+#[cfg(target_os = "linux")]
+pub use crate::emu_args::*;
 use crate::export::ExportArgs;
 use crate::reproduce::ReproduceArgs;
 use crate::shell::{CompletionsArgs, ManArgs};
@@ -49,6 +51,9 @@ pub enum Command {
     Import(ImportArgs),
     /// Write results as another tool does
     Export(ExportArgs),
+    /// Run programs on the network of a scenario: real packets, in real time (Linux, as root)
+    #[cfg(target_os = "linux")]
+    Emu(EmuArgs),
     /// Print the completions of a shell
     Completions(CompletionsArgs),
     /// Write man pages
@@ -61,6 +66,9 @@ pub enum Command {
 }
 
 /// Commands that later releases bring.
+#[cfg(target_os = "linux")]
+const PLANNED: &[&str] = &["keygen", "send", "recv", "proxy", "kernel", "doctor"];
+#[cfg(not(target_os = "linux"))]
 const PLANNED: &[&str] = &["keygen", "send", "recv", "proxy", "emu", "kernel", "doctor"];
 
 /// The message for a command that is not there.
@@ -148,7 +156,7 @@ pub struct RunArgs {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seeds(pub Vec<u64>);
 
-fn seed(text: &str) -> Result<u64, String> {
+pub fn seed(text: &str) -> Result<u64, String> {
     let seed = text.parse().ok().filter(|seed| i64::try_from(*seed).is_ok());
     seed.ok_or_else(|| format!("write a whole number from 0 to {}, such as 7", i64::MAX))
 }

@@ -20,6 +20,10 @@ mod check;
 mod compare;
 mod cost;
 mod demo;
+#[cfg(target_os = "linux")]
+mod emu;
+#[cfg(target_os = "linux")]
+mod emu_args;
 mod export;
 mod format;
 mod import;
@@ -56,6 +60,12 @@ enum Failure {
     Failed(String),
     /// A claim that the ledger holds no longer does: 3.
     Unheld(String),
+    /// An emulation was void: 6.
+    #[cfg(target_os = "linux")]
+    Void(String),
+    /// A program at an emulated host ended with this code, and has said why itself.
+    #[cfg(target_os = "linux")]
+    Program(u8),
     /// Interrupted; what was written stays readable: 130.
     Interrupted,
     /// An invariant does not hold: 101, the code of panics.
@@ -68,6 +78,10 @@ impl Failure {
             Self::Failed(message) => (message, 1),
             Self::BadInput(message) => (message, 2),
             Self::Unheld(message) => (message, 3),
+            #[cfg(target_os = "linux")]
+            Self::Void(message) => (message, 6),
+            #[cfg(target_os = "linux")]
+            Self::Program(code) => (String::new(), code),
             Self::Interrupted => ("interrupted; what was written is marked partial".to_owned(), 130),
             Self::Bug(bug) => (bug.to_string(), 101),
         }
@@ -130,7 +144,9 @@ pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &Itself<
         Ok(()) => return 0,
         Err(failure) => failure.message_and_code(),
     };
-    output::note(&message);
+    if !message.is_empty() {
+        output::note(&message);
+    }
     code
 }
 
@@ -154,6 +170,8 @@ fn dispatch(command: Command, itself: &Itself<'_>) -> Result<(), Failure> {
         Command::Sweep(sweep) => sweep::sweep(&sweep, itself),
         Command::Import(import) => import::import(&import),
         Command::Export(export) => export::export(&export),
+        #[cfg(target_os = "linux")]
+        Command::Emu(emu) => emu::emu(&emu, itself),
         Command::Completions(completions) => {
             shell::completions(&completions);
             Ok(())

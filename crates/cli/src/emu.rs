@@ -1,0 +1,310 @@
+//! `farspan emu`: the life of an emulation, from the command line.
+
+use crate::args::{EmuArgs, EmuDownArgs, EmuExecArgs, EmuPart, EmuStatusArgs, EmuUpArgs};
+use crate::format::{NONE, Table, number, percent, time};
+use crate::progress::{catch_interrupts, interrupted};
+use crate::{Failure, Itself, output, report};
+use farspan_emu::{
+    ChoiceError, DownError, ExecError, Facts, Name, NameError, Session, Status, UpError, check, choose, fits,
+};
+use farspan_metrics::{Emulation, Lateness, Summary};
+use farspan_scenario::{Request, Resolved};
+use farspan_world::runner::{self, Job};
+use farspan_world::{ResultFolder, World};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+impl From<UpError> for Failure {
+    fn from(error: UpError) -> Self {
+        match error {
+            UpError::Namespace(_) | UpError::Io { .. } => Self::Failed(error.to_string()),
+            _ => Self::BadInput(error.to_string()),
+        }
+    }
+}
+
+impl From<NameError> for Failure {
+    fn from(error: NameError) -> Self {
+        Self::BadInput(error.to_string())
+    }
+}
+
+impl From<ChoiceError> for Failure {
+    fn from(error: ChoiceError) -> Self {
+        Self::BadInput(error.to_string())
+    }
+}
+
+impl From<ExecError> for Failure {
+    fn from(error: ExecError) -> Self {
+        Self::BadInput(error.to_string())
+    }
+}
+
+impl From<DownError> for Failure {
+    fn from(error: DownError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// Does what one of the subcommands asks for.
+pub fn emu(args: &EmuArgs, itself: &Itself<'_>) -> Result<(), Failure> {
+    match &args.part {
+        EmuPart::Up(up) => self::up(up, itself),
+        EmuPart::Serve(up) => serve(up),
+        EmuPart::Exec(exec) => self::exec(exec),
+        EmuPart::Status(status) => self::status(status),
+        EmuPart::Down(down) => self::down(down),
+    }
+}
+
+/// The process of an emulation says this when it is up, or cannot be.
+#[derive(Serialize, Deserialize)]
+enum Said {
+    Up(Facts),
+    Refused { message: String, code: u8 },
+}
+
+fn name(args: &EmuUpArgs) -> Result<Name, Failure> {
+    Ok(args.name.as_deref().map(str::parse).transpose()?.unwrap_or_default())
+}
+
+/// The scenario, whose workload is left out: programs send.
+fn resolved(args: &EmuUpArgs) -> Result<Resolved, Failure> {
+    Ok(Request { is_idle: true, ..args.scenario.request(args.seed) }.resolve()?)
+}
+
+fn up(args: &EmuUpArgs, itself: &Itself<'_>) -> Result<(), Failure> {
+    let name = name(args)?;
+    // Bad input must show before anything is made.
+    let resolved = resolved(args)?;
+    let world = World::idle(&resolved)?;
+    fits(&world)?;
+    check()?;
+    if farspan_emu::status(&name).is_up {
+        return Err(UpError::Up { name }.into());
+    }
+    let facts = match start(args, &name, itself)? {
+        Said::Up(facts) => facts,
+        Said::Refused { message, code: 2 } => return Err(Failure::BadInput(message)),
+        Said::Refused { message, .. } => return Err(Failure::Failed(message)),
+    };
+    for warning in &world.warnings {
+        output::note(&format!("warning: {warning}"));
+    }
+    output::text(&page(&facts));
+    Ok(())
+}
+
+/// Starts this command anew, as the process of the emulation, and waits until it is up.
+fn start(args: &EmuUpArgs, name: &Name, itself: &Itself<'_>) -> Result<Said, Failure> {
+    let log = name.log();
+    let io =
+        |error: std::io::Error| Failure::Failed(format!("{}: cannot be written ({error})", log.display()));
+    let folder = log.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let file = folder.and_then(|()| File::create(&log)).map_err(io)?;
+    let [first, words @ ..] = itself.words else {
+        return Err(Failure::Failed("nobody knows how this command is started".to_owned()));
+    };
+    let mut command = Command::new(first);
+    command.args(words).args(["emu", "serve"]).args(arguments(args, name));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::from(file));
+    let failed =
+        |error: std::io::Error| Failure::Failed(format!("the emulation cannot be started ({error})"));
+    let mut child = command.spawn().map_err(failed)?;
+    let mut line = String::new();
+    if let Some(from) = child.stdout.take() {
+        BufReader::new(from).read_line(&mut line).map_err(failed)?;
+    }
+    serde_json::from_str(&line).map_err(|_| {
+        let said = std::fs::read_to_string(&log).unwrap_or_default();
+        Failure::Failed(format!("the emulation did not come up: {}", said.trim()))
+    })
+}
+
+/// The arguments of the process of the emulation.
+fn arguments(args: &EmuUpArgs, name: &Name) -> Vec<OsString> {
+    let mut words: Vec<OsString> =
+        vec![args.scenario.scenario.clone().into(), "--name".into(), name.to_string().into()];
+    let mut option = |option: &str, value: OsString| words.extend([OsString::from(option), value]);
+    let texts = [("--scheme", &args.scenario.scheme), ("--profile", &args.scenario.profile)];
+    texts.into_iter().for_each(|(word, value)| {
+        value.iter().for_each(|value| option(word, value.into()));
+    });
+    args.seed.iter().for_each(|seed| option("--seed", seed.to_string().into()));
+    args.scenario.set.iter().for_each(|set| option("--set", set.into()));
+    args.out.iter().for_each(|out| option("--out", out.into()));
+    if args.force {
+        words.push("--force".into());
+    }
+    words
+}
+
+/// The hosts, and what to know of an emulation that has come up.
+fn page(facts: &Facts) -> String {
+    let mut table = Table::new(["host", "name", "namespace", "IPv4", "IPv6"]);
+    for (number, host) in facts.hosts.iter().enumerate() {
+        let v6 = host.v6.clone().unwrap_or_else(|| NONE.to_owned());
+        table.row([number.to_string(), host.name.clone(), host.namespace.clone(), host.v4.clone(), v6]);
+    }
+    let Facts { name, scenario, scheme, seed, mtu, .. } = facts;
+    let option = if *name == Name::default().to_string() { String::new() } else { format!("--name {name} ") };
+    let out = facts.out.as_ref().map_or_else(
+        || "results: none are kept; give --out DIR".to_owned(),
+        |out| format!("results: in {} at `farspan emu down`", out.display()),
+    );
+    format!(
+        "emulation {name} is up: {scenario}, ports of {scheme}, seed {seed}\n\n{}\n\
+         MTU {mtu} bytes; no offloads at the hosts: each packet is one, with its checksums\n\
+         the scenario's workload is left out: programs send. Faults count from now\n{out}\n\
+         run a program: farspan emu exec {option}host0 -- PROGRAM\n",
+        table.render(&[])
+    )
+}
+
+/// The process of an emulation: moves packets until it is told to end, and writes the results.
+fn serve(args: &EmuUpArgs) -> Result<(), Failure> {
+    let (session, resolved, world, folder) = match open(args) {
+        Ok(open) => open,
+        Err(failure) => {
+            let (message, code) = failure.message_and_code();
+            say(&Said::Refused { message: message.clone(), code });
+            return Err(Failure::Failed(message));
+        }
+    };
+    catch_interrupts();
+    say(&Said::Up(session.facts().clone()));
+    let out = session.facts().out.clone();
+    let mut finished = session.run(&resolved, &world, interrupted);
+    let summary = &mut finished.results.summary;
+    option_env!("FARSPAN_COMMIT").unwrap_or("unknown").clone_into(&mut summary.commit);
+    (summary.wall_time_s, summary.peak_rss_bytes) = (summary.sim_time_s, runner::peak_rss());
+    let written = out.as_ref().map_or(Ok(()), |out| {
+        finished.results.save(out)?;
+        report::beside(out)
+    });
+    if let Some(folder) = folder.filter(|_| written.is_ok()) {
+        folder.finish();
+    }
+    let unwritten = written.err().map(|failure| failure.message_and_code().0);
+    let page = verdict(&finished.results.summary, out.as_ref());
+    let left = finished.leave_verdict(page, unwritten);
+    left.map_err(|error| Failure::Failed(format!("the verdict cannot be written ({error})")))
+}
+
+type Opened = (Session, Resolved, World, Option<ResultFolder>);
+
+fn open(args: &EmuUpArgs) -> Result<Opened, Failure> {
+    farspan_emu::detach();
+    let (name, resolved) = (name(args)?, resolved(args)?);
+    let world = World::idle(&resolved)?;
+    let absolute = |out: &PathBuf| std::path::absolute(out).unwrap_or_else(|_| out.clone());
+    let out = args.out.as_ref().map(absolute);
+    let job = Job::new(resolved.clone(), out.clone());
+    let folder = out.as_deref().map(|out| runner::open(out, &[job], args.force)).transpose()?;
+    let session = match Session::up(&name, &resolved, &world, out) {
+        Ok(session) => session,
+        Err(error) => {
+            // Nothing was written there.
+            folder.into_iter().for_each(ResultFolder::finish);
+            return Err(error.into());
+        }
+    };
+    Ok((session, resolved, world, folder))
+}
+
+/// Says a line to the command that waits for it. If it is gone, nobody listens.
+fn say(said: &Said) {
+    let line = serde_json::to_string(said).expect("what is said has a JSON form");
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+fn exec(args: &EmuExecArgs) -> Result<(), Failure> {
+    let name = choose(args.name.as_deref())?;
+    match farspan_emu::exec(&name, &args.host, &args.command)? {
+        0 => Ok(()),
+        code => Err(Failure::Program(code)),
+    }
+}
+
+fn status(args: &EmuStatusArgs) -> Result<(), Failure> {
+    let names = match &args.name {
+        Some(name) => vec![choose(Some(name))?],
+        None => Name::known(),
+    };
+    if names.is_empty() {
+        output::text("no emulation is up\n");
+    }
+    for name in names {
+        let Status { is_up, facts, state } = farspan_emu::status(&name);
+        if !is_up {
+            output::text(&format!(
+                "{name}: was killed; `farspan emu down --name {name}` removes what is left\n"
+            ));
+            continue;
+        }
+        output::text(&facts.as_ref().map_or_else(|| format!("{name}: is coming up\n"), page));
+        if let Some(state) = state {
+            let rendered = serde_json::to_string_pretty(&state).expect("a document has a JSON form");
+            output::text(&format!("so far: {rendered}\n"));
+        }
+    }
+    Ok(())
+}
+
+fn down(args: &EmuDownArgs) -> Result<(), Failure> {
+    let name = choose(args.name.as_deref())?;
+    let Some(verdict) = farspan_emu::down(&name)? else {
+        return Err(Failure::Void(format!(
+            "the emulation {name} had been killed: there are no results; its namespaces and programs are removed"
+        )));
+    };
+    output::text(&verdict.summary);
+    if let Some(unwritten) = verdict.unwritten {
+        return Err(Failure::Failed(unwritten));
+    }
+    if verdict.void { Err(Failure::Void(format!("VOID: {}", verdict.reasons.join("; ")))) } else { Ok(()) }
+}
+
+/// The verdict on an emulation, as a page of text.
+fn verdict(summary: &Summary, out: Option<&PathBuf>) -> String {
+    let judged = summary.emulation.clone().unwrap_or_default();
+    let Emulation { packets, bound_p99_us, bound_p999_us, .. } = &judged;
+    let mut table = Table::new(["late", "count", "p50", "p99", "p99.9", "largest"]);
+    let mut row = |name: &str, late: &Lateness| {
+        let quantiles = [late.p50_us, late.p99_us, late.p999_us, late.max_us].map(time);
+        let [p50, p99, p999, max] = quantiles;
+        table.row([name.to_owned(), late.count.to_string(), p50, p99, p999, max]);
+    };
+    row("read", &judged.read);
+    row("release", &judged.release);
+    row("excess", &judged.excess);
+    let written = out.map_or_else(String::new, |out| format!("results     {}\n", out.display()));
+    let lost = packets.dropped + packets.lost;
+    let other = packets.unrouted + packets.expired + packets.untrimmable + packets.refused;
+    format!(
+        "{} under {}, {} s; {}\n\n{}\n\
+         packets     {} read: {} delivered, {lost} dropped or lost at ports, {other} otherwise, {} under way; {} marked\n\
+         unread      {} packets dropped by the kernel\n\
+         core        {} of one, {}\n\
+         bound       excess p99 {}, p99.9 {}\n{written}",
+        summary.scenario,
+        summary.scheme,
+        number(Some(summary.sim_time_s)),
+        if judged.void { "VOID" } else { "holds" },
+        table.render(&[]),
+        packets.read,
+        packets.delivered,
+        packets.under_way,
+        summary.packets.ecn_marked,
+        judged.unread_drops,
+        percent(Some(judged.core_share)),
+        judged.scheduler,
+        time(Some(*bound_p99_us)),
+        time(Some(*bound_p999_us)),
+    )
+}

@@ -1,0 +1,79 @@
+//! The arguments of `farspan emu`.
+
+use crate::args::{ScenarioArgs, seed};
+use clap::{Args, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Arguments of `emu`.
+#[derive(Args, Debug)]
+pub struct EmuArgs {
+    /// The subcommand and its arguments.
+    #[command(subcommand)]
+    pub part: EmuPart,
+}
+
+/// The subcommands of `emu`.
+#[derive(Subcommand, Debug)]
+pub enum EmuPart {
+    /// Bring a scenario's network up, in the background: a network namespace for each host
+    Up(EmuUpArgs),
+    /// Run a program at a host; ends with the program's exit code
+    Exec(EmuExecArgs),
+    /// Show the emulations that are up, and how late they are
+    Status(EmuStatusArgs),
+    /// End an emulation, write its results, and remove all of it; ends with 6 if it was void
+    Down(EmuDownArgs),
+    /// The process of an emulation: `up` starts it.
+    #[command(hide = true)]
+    Serve(EmuUpArgs),
+}
+
+/// Arguments of `emu up`.
+#[derive(Args, Debug)]
+pub struct EmuUpArgs {
+    /// The scenario, whose workload is left out.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Name of the emulation: several can be up side by side
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Seed of all draws: losses, hashes, marks
+    #[arg(long, allow_negative_numbers = true, value_parser = seed)]
+    pub seed: Option<u64>,
+    /// Folder for the results, which `down` writes
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Replace what stands in --out, whatever it is; without it, only results of the same scenario, scheme, profile and seed
+    #[arg(long, requires = "out")]
+    pub force: bool,
+}
+
+/// Arguments of `emu exec`.
+#[derive(Args, Debug)]
+pub struct EmuExecArgs {
+    /// Which emulation, if several are up
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// The host: its name or its number
+    pub host: String,
+    /// The program and its arguments, after --
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub command: Vec<OsString>,
+}
+
+/// Arguments of `emu status`.
+#[derive(Args, Debug)]
+pub struct EmuStatusArgs {
+    /// Which emulation; without it, all
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+/// Arguments of `emu down`.
+#[derive(Args, Debug)]
+pub struct EmuDownArgs {
+    /// Which emulation, if several are up
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+}

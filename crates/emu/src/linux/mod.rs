@@ -1,0 +1,24 @@
+//! Emulations on Linux: a network namespace and a TUN device for each host, and one thread that moves the packets.
+
+mod ask;
+mod clock;
+mod name;
+mod namespace;
+mod probe;
+mod pump;
+mod session;
+mod state;
+mod sys;
+mod tun;
+
+pub use ask::{ChoiceError, DownError, ExecError, Status, choose, down, exec, status};
+pub use name::{Name, NameError};
+pub use namespace::NamespaceError;
+pub use session::{Finished, MOST_HOSTS, Session, UpError, check, fits};
+pub use state::{Facts, HostFacts, Verdict};
+
+/// This process has a session of its own from now on: it outlives the terminal and the command that started it.
+pub fn detach() {
+    // One that leads its session already needs none.
+    let _ = rustix::process::setsid();
+}

@@ -1,0 +1,201 @@
+//! Network namespaces: a host each. They are made by `ip`, of iproute2, so that `ip netns` knows them too.
+
+use super::name::Namespace;
+use super::tun::{DEVICE, Tun};
+use crate::address::{V4_PREFIX, V6_PREFIX, v4, v6};
+use farspan_units::{Bytes, HostId};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// The least MTU of IPv6 (RFC 8200); below it hosts have no such address.
+pub(super) const LEAST_V6_MTU: Bytes = Bytes::new(1280);
+
+/// Packets that a device keeps until they are read: a stall of the emulator is then lateness, and not a loss.
+pub(super) const TUN_QUEUE: usize = 10_000;
+
+/// Why a step with namespaces failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NamespaceError {
+    /// There is no `ip`, or it cannot be started.
+    #[error("the command `{program}` cannot be started ({source}): install iproute2")]
+    NoProgram {
+        /// The program.
+        program: &'static str,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// `ip` refuses.
+    #[error("`{program}` could not {task}: {message}")]
+    Refused {
+        /// The program.
+        program: &'static str,
+        /// Its task.
+        task: String,
+        /// Its answer.
+        message: String,
+    },
+    /// A namespace cannot be entered, or has no device.
+    #[error("{}: {task} ({source})", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The step that failed.
+        task: &'static str,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+}
+
+/// Runs a program of iproute2 with this standard input.
+fn run(program: &'static str, arguments: &[&str], input: &str, task: &str) -> Result<String, NamespaceError> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let no_program = |source| NamespaceError::NoProgram { program, source };
+    let mut child = command.spawn().map_err(no_program)?;
+    if let Some(mut to) = child.stdin.take() {
+        // A program that has ended says why.
+        let _ = to.write_all(input.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(no_program)?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(NamespaceError::Refused { program, task: task.to_owned(), message })
+}
+
+/// Whether the program that makes namespaces is there.
+pub(super) fn check() -> Result<(), NamespaceError> {
+    run("ip", &["-Version"], "", "say its version").map(drop)
+}
+
+/// Makes namespaces.
+pub(super) fn create(namespaces: &[Namespace]) -> Result<(), NamespaceError> {
+    let text =
+        namespaces.iter().fold(String::new(), |text, namespace| text + &format!("netns add {namespace}\n"));
+    run("ip", &["-batch", "-"], &text, "make network namespaces").map(drop)
+}
+
+/// Runs `task` on a thread of its own in a namespace: devices, sockets and `/proc/sys/net` are those of the namespace there.
+pub(super) fn inside<T: Send>(
+    namespace: &Namespace,
+    task: impl FnOnce() -> io::Result<T> + Send,
+) -> Result<T, NamespaceError> {
+    let path = namespace.file();
+    let enter = || {
+        let file = File::open(&path)?;
+        move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
+        task()
+    };
+    let result = std::thread::scope(|scope| scope.spawn(enter).join());
+    let result = result.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    result.map_err(|source| NamespaceError::Io {
+        path,
+        task: "cannot be entered, or its device not be made",
+        source,
+    })
+}
+
+/// Gives a host its device, addresses and names.
+pub(super) fn equip(
+    namespace: &Namespace,
+    host: HostId,
+    mtu: Bytes,
+    hosts: &str,
+) -> Result<Tun, NamespaceError> {
+    let has_v6 = mtu >= LEAST_V6_MTU;
+    let tun = inside(namespace, || {
+        let tun = Tun::create()?;
+        for (setting, value) in [("accept_ra", "0"), ("router_solicitations", "0")] {
+            // Without IPv6 in the kernel there is no such setting.
+            let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{DEVICE}/{setting}"), value);
+        }
+        Ok(tun)
+    })?;
+    let mut text = String::from("link set dev lo up\n");
+    let mut line = |line: String| text.write_str(&(line + "\n")).expect("a string takes text");
+    if has_v6 {
+        // No address of its own: nothing speaks that was not asked to.
+        line(format!("link set dev {DEVICE} addrgenmode none"));
+    }
+    line(format!("link set dev {DEVICE} mtu {} txqueuelen {TUN_QUEUE}", mtu.get()));
+    line(format!("addr add {}/{V4_PREFIX} dev {DEVICE}", v4(host)));
+    if has_v6 {
+        line(format!("addr add {}/{V6_PREFIX} dev {DEVICE} nodad", v6(host)));
+    }
+    line(format!("link set dev {DEVICE} up"));
+    let name = namespace.to_string();
+    run("ip", &["-n", &name, "-batch", "-"], &text, "give a host its addresses")?;
+    // Packets go to the device's own queue at once: no second one lies before it.
+    let queue = ["-n", &name, "qdisc", "replace", "dev", DEVICE, "root", "noqueue"];
+    run("tc", &queue, "", "take the queue before a device away")?;
+    let (folder, file) = (namespace.settings(), namespace.settings().join("hosts"));
+    let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&file, hosts));
+    written.map_err(|source| NamespaceError::Io { path: file, task: "cannot be written", source })?;
+    Ok(tun)
+}
+
+/// Packets that the kernel dropped because a host's device was full, or down.
+pub(super) fn unread_drops(namespace: &Namespace) -> Result<u64, NamespaceError> {
+    let table = inside(namespace, || fs::read_to_string("/proc/thread-self/net/dev"))?;
+    Ok(sent_and_dropped(&table).unwrap_or_default())
+}
+
+/// The fourth number of those of transmission: the twelfth of the device's line.
+fn sent_and_dropped(table: &str) -> Option<u64> {
+    let line = table.lines().find_map(|line| line.trim_start().strip_prefix(DEVICE)?.strip_prefix(':'))?;
+    line.split_ascii_whitespace().nth(11)?.parse().ok()
+}
+
+/// Ends what runs in namespaces, and removes them with their settings. What is gone already is no error.
+pub(super) fn remove(namespaces: &[Namespace]) -> Result<(), NamespaceError> {
+    for namespace in namespaces.iter().filter(|namespace| namespace.file().exists()) {
+        let name = namespace.to_string();
+        // A name whose namespace was never made has no processes.
+        let pids = run("ip", &["netns", "pids", &name], "", "list processes").unwrap_or_default();
+        let pids = pids.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
+        pids.for_each(|pid| {
+            // One that has just ended is no error.
+            let _ = kill_process(pid, Signal::KILL);
+        });
+    }
+    let there = namespaces.iter().filter(|namespace| namespace.file().exists());
+    let text = there.fold(String::new(), |text, namespace| text + &format!("netns del {namespace}\n"));
+    if !text.is_empty() {
+        run("ip", &["-batch", "-"], &text, "remove network namespaces")?;
+    }
+    for namespace in namespaces {
+        let _ = fs::remove_dir_all(namespace.settings());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_are_read_from_the_devices_own_line() {
+        let table = "Inter-|   Receive\n    lo:       1       2    3    4    5     6          7         8        9      10   11   12\n  \
+                     eth0:       0       0    0    0    0     0          0         0     1328      11    0  180    0     0       0          0\n";
+        assert_eq!(sent_and_dropped(table), Some(180));
+        assert_eq!(sent_and_dropped("nothing"), None);
+    }
+
+    #[test]
+    fn what_a_program_says_reaches_the_user() {
+        let error = run("ip", &["-batch", "-"], "nonsense\n", "do nonsense");
+        match error.unwrap_err() {
+            NamespaceError::Refused { message, .. } => assert!(message.contains("nonsense"), "{message}"),
+            NamespaceError::NoProgram { .. } => eprintln!("SKIPPED: iproute2 is not installed"),
+            other => panic!("{other}"),
+        }
+    }
+}

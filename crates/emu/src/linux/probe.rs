@@ -1,0 +1,109 @@
+//! Probes: small datagrams with their send times, a hundred a second over all pairs of hosts in turn. They say how long a packet
+//! waits until the emulator reads it. The network does not see them, so that they take nothing of it.
+
+use super::clock::{monotonic_ns, sleep_until};
+use super::sys::run_in_real_time;
+use crate::address::v4;
+use farspan_units::HostId;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The UDP port of probes, on every host.
+pub(super) const PORT: u16 = 64_009;
+
+const MAGIC: [u8; 8] = *b"farspan\0";
+const PAYLOAD: usize = 24;
+const HEADERS: usize = 28;
+const INTERVAL_NS: u64 = 10_000_000;
+
+/// A probe that leaves more than this after its time counts from its time: the emulator was held.
+const HELD_NS: u64 = 1_000_000;
+
+/// A probe, as it was read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Probe {
+    pub(super) from: HostId,
+    pub(super) to: HostId,
+    /// When it was sent, in nanoseconds of CLOCK_MONOTONIC.
+    pub(super) sent: u64,
+}
+
+impl Probe {
+    /// A probe in an IPv4 packet, if it is one.
+    pub(super) fn parse(packet: &[u8]) -> Option<Self> {
+        let port = PORT.to_be_bytes();
+        let is_probe = packet.len() == HEADERS + PAYLOAD
+            && packet[0] == 0x45
+            && packet[9] == crate::bytes::UDP
+            && packet[20..22] == port
+            && packet[22..24] == port
+            && packet[HEADERS..HEADERS + 8] == MAGIC;
+        is_probe.then(|| {
+            let word = |at: usize| u32::from_be_bytes(std::array::from_fn(|n| packet[HEADERS + at + n]));
+            let sent = u64::from(word(8)) << 32 | u64::from(word(12));
+            Self { from: HostId(word(16)), to: HostId(word(20)), sent }
+        })
+    }
+
+    fn payload(self) -> [u8; PAYLOAD] {
+        let mut payload = [0; PAYLOAD];
+        payload[..8].copy_from_slice(&MAGIC);
+        payload[8..16].copy_from_slice(&self.sent.to_be_bytes());
+        payload[16..20].copy_from_slice(&self.from.0.to_be_bytes());
+        payload[20..].copy_from_slice(&self.to.0.to_be_bytes());
+        payload
+    }
+}
+
+/// The sockets of all hosts.
+#[expect(clippy::disallowed_types, reason = "probes measure real sockets")]
+pub(super) type Sockets = Vec<std::net::UdpSocket>;
+
+/// A socket of the host in whose namespace the calling thread is.
+#[expect(clippy::disallowed_types, reason = "probes measure real sockets")]
+pub(super) fn socket() -> std::io::Result<std::net::UdpSocket> {
+    std::net::UdpSocket::bind((std::net::Ipv4Addr::UNSPECIFIED, PORT))
+}
+
+/// Sends probes until `stop`.
+pub(super) fn send(sockets: &Sockets, stop: &AtomicBool, priority: i32) {
+    let _ = run_in_real_time(priority);
+    let hosts = sockets.len() as u32;
+    let pairs = (0..hosts).flat_map(|from| (0..hosts).map(move |to| (HostId(from), HostId(to))));
+    let pairs: Vec<_> = pairs.filter(|(from, to)| from != to).collect();
+    let mut at = monotonic_ns();
+    for (from, to) in pairs.into_iter().cycle() {
+        at += INTERVAL_NS;
+        sleep_until(at);
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let now = monotonic_ns();
+        let sent = if now > at + HELD_NS { at } else { now };
+        let payload = Probe { from, to, sent }.payload();
+        // A probe that is not sent is not counted.
+        let _ = sockets[from.index()].send_to(&payload, (v4(to), PORT));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_is_told_from_what_programs_send() {
+        let probe = Probe { from: HostId(3), to: HostId(7), sent: 0x1234_5678_9abc };
+        let mut packet = vec![0; HEADERS];
+        (packet[0], packet[9]) = (0x45, crate::bytes::UDP);
+        packet[20..22].copy_from_slice(&PORT.to_be_bytes());
+        packet[22..24].copy_from_slice(&PORT.to_be_bytes());
+        packet.extend(probe.payload());
+        assert_eq!(Probe::parse(&packet), Some(probe));
+        for at in [0, 9, 20, 23, HEADERS] {
+            let mut other = packet.clone();
+            other[at] ^= 1;
+            assert_eq!(Probe::parse(&other), None, "byte {at}");
+        }
+        packet.push(0);
+        assert_eq!(Probe::parse(&packet), None);
+    }
+}

@@ -1,0 +1,271 @@
+//! An emulation from `up` to `down`, in the process that moves its packets.
+
+use super::name::{Name, NameError, Namespace, remove_empty_folders};
+use super::namespace::{self, NamespaceError};
+use super::probe;
+use super::pump::{PRIORITY, Pump};
+use super::state::{Facts, Folder, HostFacts, Verdict};
+use super::tun::Tun;
+use crate::address::{v4, v6};
+use crate::engine::{Engine, LARGEST_PACKET};
+use crate::judge::{Bound, Judge, Paths};
+use farspan_scenario::Resolved;
+use farspan_units::{Bytes, Duration, HostId, Time};
+use farspan_world::{Results, World};
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Hosts of an emulation, at most: each is a namespace, and the loop looks at the device of each.
+pub const MOST_HOSTS: u32 = 256;
+
+/// The least MTU: below it IPv4 itself need not work (RFC 791).
+const LEAST_MTU: Bytes = Bytes::new(68);
+
+/// How often the main thread looks whether it is to stop.
+const LOOK: Duration = Duration::from_ms(20);
+
+/// Why an emulation cannot come up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UpError {
+    /// The name is none.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// It takes root.
+    #[error(
+        "network namespaces take root: run `sudo farspan emu up ...`, or in a container of your own with CAP_NET_ADMIN and CAP_SYS_ADMIN"
+    )]
+    NotRoot,
+    /// There is no TUN.
+    #[error(
+        "/dev/net/tun cannot be opened ({0}): load the module (`modprobe tun`), or give the container the device"
+    )]
+    NoTun(#[source] io::Error),
+    /// One of this name is up.
+    #[error(
+        "an emulation {name} is up: `farspan emu down --name {name}` ends it, and --name NAME starts another beside it"
+    )]
+    Up {
+        /// The name.
+        name: Name,
+    },
+    /// It has too many hosts, or too few.
+    #[error(
+        "the scenario has {hosts} hosts, and an emulation has 2 to {MOST_HOSTS}: choose a smaller topology, such as --set topology.hosts=4"
+    )]
+    Hosts {
+        /// How many it has.
+        hosts: u32,
+    },
+    /// The scenario's packets cannot be those of a device.
+    #[error(
+        "packets of {mtu} (transport.payload + transport.header): a device takes {LEAST_MTU} to {LARGEST_PACKET}; change transport.payload"
+    )]
+    Mtu {
+        /// Their size.
+        mtu: Bytes,
+    },
+    /// A namespace, a device or an address cannot be made.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// The folder of the emulation cannot be written.
+    #[error("{}: cannot be written ({source})", path.display())]
+    Io {
+        /// The folder.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+}
+
+/// Whether this machine, and this user, can run emulations at all.
+///
+/// # Errors
+/// What is missing: root, TUN or iproute2.
+pub fn check() -> Result<(), UpError> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(UpError::NotRoot);
+    }
+    Tun::check().map_err(UpError::NoTun)?;
+    Ok(namespace::check()?)
+}
+
+/// Whether a world can be emulated.
+///
+/// # Errors
+/// If it has too many hosts, or packets that no device takes.
+pub fn fits(world: &World) -> Result<(), UpError> {
+    let hosts = world.spec.network.hosts;
+    if !(2..=MOST_HOSTS).contains(&hosts) {
+        return Err(UpError::Hosts { hosts });
+    }
+    let mtu = mtu(world);
+    if !(LEAST_MTU..=LARGEST_PACKET).contains(&mtu) { Err(UpError::Mtu { mtu }) } else { Ok(()) }
+}
+
+fn mtu(world: &World) -> Bytes {
+    world.spec.mss + world.spec.header
+}
+
+/// An emulation that is up.
+#[derive(Debug)]
+pub struct Session {
+    name: Name,
+    facts: Facts,
+    folder: Folder,
+    lock: File,
+    pump: Pump,
+    sockets: probe::Sockets,
+}
+
+impl Session {
+    /// Makes the namespaces of a world's hosts, and the network between them. `out`: where its results will go. What an
+    /// emulation of this name has left that was killed goes.
+    ///
+    /// # Errors
+    /// If something is missing, or one of this name is up. Nothing of it is left then.
+    pub fn up(
+        name: &Name,
+        resolved: &Resolved,
+        world: &World,
+        out: Option<PathBuf>,
+    ) -> Result<Self, UpError> {
+        check()?;
+        fits(world)?;
+        let folder = Folder::of(name);
+        let io = |source| UpError::Io { path: name.folder(), source };
+        let lock = folder.lock().map_err(io)?.ok_or_else(|| UpError::Up { name: name.clone() })?;
+        namespace::remove(&name.namespaces())?;
+        let facts = facts(name, resolved, world, out);
+        let result = Self::equip(name, &facts, mtu(world)).and_then(|(tuns, sockets)| {
+            folder.write_facts(&facts).map_err(io)?;
+            Ok((tuns, sockets))
+        });
+        let (tuns, sockets) = result.inspect_err(|_| {
+            let _ = namespace::remove(&name.namespaces());
+            let _ = folder.remove();
+            remove_empty_folders();
+        })?;
+        let paths = Paths::new(&world.spec);
+        let judge = Judge::new(Bound::of_rtt(paths.shortest_rtt()));
+        let pump = Pump::new(Engine::new(&world.spec), judge, tuns, paths);
+        Ok(Self { name: name.clone(), facts, folder, lock, pump, sockets })
+    }
+
+    fn equip(name: &Name, facts: &Facts, mtu: Bytes) -> Result<(Vec<Tun>, probe::Sockets), UpError> {
+        let (namespaces, text) = (facts.namespaces(name), facts.names());
+        namespace::create(&namespaces)?;
+        let hosts = (0..).map(HostId).zip(&namespaces);
+        let tuns = hosts.map(|(host, namespace)| namespace::equip(namespace, host, mtu, &text));
+        let tuns = tuns.collect::<Result<Vec<_>, _>>()?;
+        let sockets = namespaces.iter().map(|namespace| namespace::inside(namespace, probe::socket));
+        Ok((tuns, sockets.collect::<Result<Vec<_>, _>>()?))
+    }
+
+    /// Its facts.
+    #[must_use]
+    pub const fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Moves packets until `is_over` says so; gives the results of the time since.
+    pub fn run(mut self, resolved: &Resolved, world: &World, is_over: impl Fn() -> bool) -> Finished {
+        let (stop, state) = (AtomicBool::new(false), Mutex::new(None));
+        let before = self.drops();
+        std::thread::scope(|scope| {
+            let (pump, sockets) = (&mut self.pump, &self.sockets);
+            let mover = scope.spawn(|| pump.run(&stop, &state));
+            scope.spawn(|| probe::send(sockets, &stop, PRIORITY - 1));
+            while !is_over() && !mover.is_finished() {
+                std::thread::park_timeout(std::time::Duration::from_nanos(LOOK.as_ns()));
+                let said = state.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+                // What nobody asks for may be missing.
+                let _ = said.map(|said| self.folder.write_state(&said));
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        let end = self.pump.now();
+        self.pump.engine.advance(end);
+        self.pump.judge.unread_drops = self.drops().saturating_sub(before);
+        self.finish(resolved, world, end)
+    }
+
+    /// Packets that devices have dropped so far.
+    fn drops(&self) -> u64 {
+        let namespaces = self.facts.namespaces(&self.name);
+        // One whose namespace is gone took its packets with it.
+        namespaces.iter().filter_map(|namespace| namespace::unread_drops(namespace).ok()).sum()
+    }
+
+    fn finish(mut self, resolved: &Resolved, world: &World, end: Time) -> Finished {
+        let verdict = self.pump.verdict(end);
+        let outcome = self.pump.engine.outcome(end);
+        let mut results = Results::of(resolved, world, ("emulated", 1), outcome);
+        results.summary.packets = self.pump.engine.sums();
+        let void = verdict.void.then(|| format!("the emulation is void: {}", verdict.reasons.join("; ")));
+        results.summary.warnings.extend(void);
+        results.summary.emulation = Some(verdict);
+        Finished { results, folder: self.folder, _lock: self.lock }
+    }
+}
+
+/// An emulation that has ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its results, as those of a run.
+    pub results: Results,
+    folder: Folder,
+    /// Whoever waits for the verdict waits for the end of the lock.
+    _lock: File,
+}
+
+impl Finished {
+    /// Leaves the verdict for the command that ends the emulation. `summary`: in words; `unwritten`: why results could not be
+    /// written, if they could not.
+    ///
+    /// # Errors
+    /// If its folder cannot be written.
+    pub fn leave_verdict(&self, summary: String, unwritten: Option<String>) -> io::Result<()> {
+        let judged = self.results.summary.emulation.clone().unwrap_or_default();
+        let verdict = Verdict { void: judged.void, reasons: judged.reasons, summary, unwritten };
+        self.folder.write_verdict(&verdict)
+    }
+}
+
+fn facts(name: &Name, resolved: &Resolved, world: &World, out: Option<PathBuf>) -> Facts {
+    let (network, mtu) = (&world.spec.network, mtu(world));
+    let namespace = |host| name.namespace(host).to_string();
+    let host = |host: u32| HostFacts {
+        name: network.nodes[host as usize].name.clone(),
+        namespace: namespace(host),
+        v4: v4(HostId(host)).to_string(),
+        v6: (mtu >= namespace::LEAST_V6_MTU).then(|| v6(HostId(host)).to_string()),
+    };
+    Facts {
+        name: name.to_string(),
+        pid: std::process::id(),
+        scenario: resolved.name().to_owned(),
+        scheme: resolved.scheme().to_owned(),
+        seed: resolved.seed(),
+        mtu: mtu.get(),
+        out,
+        hosts: (0..network.hosts).map(host).collect(),
+    }
+}
+
+/// Ends what is left of an emulation: processes, namespaces, settings, its folder.
+pub(super) fn clear(name: &Name) -> Result<(), NamespaceError> {
+    let namespaces: Vec<Namespace> = name.namespaces();
+    namespace::remove(&namespaces)?;
+    let folder = Folder::of(name);
+    folder.remove().map_err(|source| NamespaceError::Io {
+        path: name.folder(),
+        task: "cannot be removed",
+        source,
+    })?;
+    remove_empty_folders();
+    Ok(())
+}

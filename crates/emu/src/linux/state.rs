@@ -1,0 +1,197 @@
+//! The files that an emulation leaves in its folder while it is up, for the commands that ask for it.
+
+use super::name::{Name, Namespace};
+use farspan_metrics::Emulation;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::PathBuf;
+
+const LOCK: &str = "lock";
+const FACTS: &str = "emulation.json";
+const STATE: &str = "state.json";
+const VERDICT: &str = "verdict.json";
+
+/// A host of an emulation.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// Its name in the topology.
+    pub name: String,
+    /// Its network namespace, as `ip netns` knows it.
+    pub namespace: String,
+    /// Its IPv4 address.
+    pub v4: String,
+    /// Its IPv6 address; `None`: packets are too small for IPv6.
+    pub v6: Option<String>,
+}
+
+/// The facts of an emulation.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Facts {
+    /// Its name.
+    pub name: String,
+    /// The process that moves its packets.
+    pub pid: u32,
+    /// The scenario.
+    pub scenario: String,
+    /// The scheme, which says how ports are built.
+    pub scheme: String,
+    /// The seed.
+    pub seed: u64,
+    /// The MTU of every host, bytes.
+    pub mtu: u64,
+    /// The folder of the results, if they are kept.
+    pub out: Option<PathBuf>,
+    /// The hosts, by number.
+    pub hosts: Vec<HostFacts>,
+}
+
+/// The verdict on an emulation.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Whether its results are void.
+    pub void: bool,
+    /// Why, if they are.
+    pub reasons: Vec<String>,
+    /// In words, for who is to read it.
+    pub summary: String,
+    /// Why results could not be written, if they could not.
+    pub unwritten: Option<String>,
+}
+
+/// The folder of an emulation.
+#[derive(Clone, Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    pub(super) fn of(name: &Name) -> Self {
+        Self { path: name.folder() }
+    }
+
+    /// Makes it, and locks it for as long as the file is open; `None`: another process has it.
+    pub(super) fn lock(&self) -> io::Result<Option<File>> {
+        fs::create_dir_all(&self.path)?;
+        let file =
+            File::options().read(true).write(true).create(true).truncate(false).open(self.path.join(LOCK))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Whether a process moves packets for it.
+    pub(super) fn is_up(&self) -> bool {
+        let lock = File::open(self.path.join(LOCK));
+        lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
+    pub(super) fn facts(&self) -> io::Result<Facts> {
+        self.read(FACTS)
+    }
+
+    pub(super) fn write_facts(&self, facts: &Facts) -> io::Result<()> {
+        self.write(FACTS, facts)
+    }
+
+    /// The emulation's own last words on itself.
+    pub(super) fn state(&self) -> io::Result<serde_json::Value> {
+        self.read(STATE)
+    }
+
+    pub(super) fn write_state(&self, state: &Emulation) -> io::Result<()> {
+        self.write(STATE, state)
+    }
+
+    pub(super) fn verdict(&self) -> io::Result<Verdict> {
+        self.read(VERDICT)
+    }
+
+    pub(super) fn write_verdict(&self, verdict: &Verdict) -> io::Result<()> {
+        self.write(VERDICT, verdict)
+    }
+
+    pub(super) fn remove(&self) -> io::Result<()> {
+        match fs::remove_dir_all(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn read<T: serde::de::DeserializeOwned>(&self, file: &str) -> io::Result<T> {
+        let text = fs::read_to_string(self.path.join(file))?;
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    /// Whole once it has its name.
+    fn write<T: Serialize>(&self, file: &str, value: &T) -> io::Result<()> {
+        let (path, partial) = (self.path.join(file), self.path.join(format!("{file}.partial")));
+        fs::write(&partial, serde_json::to_string_pretty(value)?)?;
+        fs::rename(partial, path)
+    }
+}
+
+impl Facts {
+    /// The number of the host with this name or number.
+    pub(super) fn host(&self, wanted: &str) -> Option<usize> {
+        let by_name = self.hosts.iter().position(|host| host.name == wanted);
+        let alias = || wanted.strip_prefix("host").unwrap_or(wanted).parse().ok();
+        by_name.or_else(|| alias().filter(|number| *number < self.hosts.len()))
+    }
+
+    /// The text of `/etc/hosts` for every host: `host0`, `host1`, ... and the names of the topology.
+    pub(super) fn names(&self) -> String {
+        let mut text = "127.0.0.1 localhost\n::1 localhost ip6-localhost\n".to_owned();
+        for (number, host) in self.hosts.iter().enumerate() {
+            let alias = format!("host{number}");
+            let names = if host.name == alias { alias } else { format!("{alias} {}", host.name) };
+            for address in [Some(&host.v4), host.v6.as_ref()].into_iter().flatten() {
+                text += &format!("{address} {names}\n");
+            }
+        }
+        text
+    }
+
+    pub(super) fn namespaces(&self, name: &Name) -> Vec<Namespace> {
+        (0..self.hosts.len() as u32).map(|host| name.namespace(host)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(names: &[&str]) -> Facts {
+        let host = |(number, name): (usize, &&str)| HostFacts {
+            name: (*name).to_owned(),
+            namespace: format!("farspan-x-{number}"),
+            v4: format!("10.0.0.{}", number + 1),
+            v6: (number == 0).then(|| "fd66:6172:7370::1".to_owned()),
+        };
+        Facts {
+            name: "x".to_owned(),
+            pid: 1,
+            scenario: "s".to_owned(),
+            scheme: "uno".to_owned(),
+            seed: 1,
+            mtu: 1500,
+            out: None,
+            hosts: names.iter().enumerate().map(host).collect(),
+        }
+    }
+
+    #[test]
+    fn a_host_is_found_by_name_and_by_number() {
+        let facts = facts(&["host0", "gpu", "host2"]);
+        assert_eq!(facts.host("gpu"), Some(1));
+        assert_eq!((facts.host("host1"), facts.host("1"), facts.host("2")), (Some(1), Some(1), Some(2)));
+        assert_eq!((facts.host("3"), facts.host("host3"), facts.host("cpu")), (None, None, None));
+        assert!(
+            facts
+                .names()
+                .ends_with("10.0.0.1 host0\nfd66:6172:7370::1 host0\n10.0.0.2 host1 gpu\n10.0.0.3 host2\n")
+        );
+    }
+}

@@ -1,0 +1,49 @@
+//! The two system calls that no safe crate has: to name a TUN device, and to run under SCHED_FIFO.
+#![allow(unsafe_code, reason = "an ioctl with a structure, and sched_setscheduler")]
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd as _;
+
+/// Makes of an open `/dev/net/tun` a device that hands over plain IP packets: no header before them, so that the kernel cuts and
+/// sums them itself.
+pub(super) fn attach_tun(file: &File, name: &str) -> io::Result<()> {
+    // SAFETY: all zeros is a value of this structure of integers, arrays and unions of them.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    // The last byte stays zero: the name ends there.
+    for (to, from) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+    // SAFETY: the descriptor is open while `file` lives, and TUNSETIFF reads and writes one `ifreq`, which `request` is.
+    match unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Runs this thread under SCHED_FIFO at this priority from now on.
+pub(super) fn run_in_real_time(priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: 0 is the calling thread, and the call reads one `sched_param`, which outlives it.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_tun_is_refused() {
+        let error = attach_tun(&File::open("/dev/null").unwrap(), "eth0").unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENOTTY));
+    }
+
+    #[test]
+    fn a_priority_out_of_range_is_refused() {
+        assert_eq!(run_in_real_time(1000).unwrap_err().raw_os_error(), Some(libc::EINVAL));
+    }
+}
