@@ -1,0 +1,143 @@
+//! Packets that cross an emulation: none is lost in the books, and none is early.
+#![expect(clippy::disallowed_types, reason = "programs have real sockets")]
+
+use crate::lab::{can_run, run};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto, recv, sendto, socket};
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+const STAR: &str = r#"
+host.jitter = "0ns"
+transport = { payload = "1436B", header = "64B" }
+topology = { kind = "star", hosts = 3, link_rate = "200Mbps", link_delay = "5ms", buffer = "100KB" }
+"#;
+
+/// A counter of UDP datagrams: how many each receiver got, and how many more than once.
+fn receive(address: &str, quiet: Duration) -> (u64, u64) {
+    let socket = UdpSocket::bind(address).unwrap();
+    socket.set_read_timeout(Some(quiet)).unwrap();
+    rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, 64 << 20).unwrap();
+    let (mut seen, mut buffer, mut received, mut twice) = (Vec::new(), [0; 2048], 0, 0);
+    while let Ok(length) = socket.recv(&mut buffer) {
+        let number = u32::from_be_bytes(buffer[..4].try_into().unwrap()) as usize;
+        assert!(length >= 4);
+        if seen.len() <= number {
+            seen.resize(number + 1, false);
+        }
+        twice += u64::from(std::mem::replace(&mut seen[number], true));
+        received += 1;
+    }
+    (received, twice)
+}
+
+/// Sends numbered datagrams to an address, in bursts of ten each so often.
+fn send(from: &str, to: &str, count: u32, size: usize, pause: Duration) {
+    let socket = UdpSocket::bind(from).unwrap();
+    let to: SocketAddr = to.parse().unwrap();
+    let mut payload = vec![0; size];
+    for number in 0..count {
+        payload[..4].copy_from_slice(&number.to_be_bytes());
+        socket.send_to(&payload, to).unwrap();
+        if number % 10 == 9 {
+            std::thread::park_timeout(pause);
+        }
+    }
+}
+
+#[test]
+fn every_datagram_is_delivered_once_or_counted_where_it_was_dropped() {
+    const COUNT: u32 = 10_000;
+    if !can_run() {
+        return;
+    }
+    let mut received = [(0, 0); 2];
+    let results = run("counter", STAR, |hosts| {
+        let (v4, v6) = ("10.0.0.3:7000", "[fd66:6172:7370::3]:7001");
+        // Two hosts send at up to 200 Mbit/s each into one of 200: some is dropped.
+        std::thread::scope(|scope| {
+            let quiet = Duration::from_millis(700);
+            let first = scope.spawn(move || hosts.at(2, || receive(v4, quiet)));
+            let second = scope.spawn(move || hosts.at(2, || receive(v6, quiet)));
+            std::thread::park_timeout(Duration::from_millis(50));
+            let pause = Duration::from_micros(350);
+            scope.spawn(move || hosts.at(0, || send("0.0.0.0:0", v4, COUNT, 1400, pause)));
+            scope.spawn(move || hosts.at(1, || send("[::]:0", v6, COUNT, 1400, pause)));
+            received = [first.join().unwrap(), second.join().unwrap()];
+        });
+    });
+    let judged = results.summary.emulation.unwrap();
+    let packets = judged.packets;
+    eprintln!("{judged:?}");
+    assert!(packets.conserved(), "{packets:?}");
+    assert_eq!(
+        packets.read + judged.unread_drops,
+        2 * u64::from(COUNT),
+        "each was read, or counted by the kernel"
+    );
+    assert_eq!(received.map(|(_, twice)| twice), [0, 0]);
+    let [(first, _), (second, _)] = received;
+    assert_eq!(first + second, packets.delivered, "what the network delivered, programs got");
+    let ports: u64 = results.ports.iter().map(|port| port.drops).sum();
+    assert_eq!(ports, packets.dropped + packets.lost, "ports count what the document counts");
+    assert_eq!(packets.under_way + packets.unrouted + packets.expired + packets.refused, 0);
+    assert_eq!(judged.unread_drops > 0, judged.reasons.iter().any(|reason| reason.contains("kernel")));
+}
+
+/// An echo request of ICMP (RFC 792).
+fn echo_request(number: u16) -> Vec<u8> {
+    let mut packet = vec![8, 0, 0, 0, 0x12, 0x34];
+    packet.extend(number.to_be_bytes());
+    packet.extend([0x55; 56]);
+    let words = packet.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+    let sum: u32 = words.sum();
+    let sum = (sum & 0xffff) + (sum >> 16);
+    packet[2..4].copy_from_slice(&(!((sum + (sum >> 16)) as u16)).to_be_bytes());
+    packet
+}
+
+/// Round trips of pings, in order of their length.
+fn ping(to: &str, count: u16) -> Vec<Duration> {
+    let icmp = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)).unwrap();
+    rustix::net::sockopt::set_socket_timeout(
+        &icmp,
+        rustix::net::sockopt::Timeout::Recv,
+        Some(Duration::from_secs(2)),
+    )
+    .unwrap();
+    let to: SocketAddr = format!("{to}:0").parse().unwrap();
+    let mut trips = Vec::new();
+    for number in 0..count {
+        let began = farspan_world::clock::now();
+        sendto(&icmp, &echo_request(number), SendFlags::empty(), &to).unwrap();
+        let mut buffer = [0; 2048];
+        loop {
+            let (length, _) = recv(&icmp, &mut buffer, RecvFlags::empty()).expect("an answer comes");
+            let answer = &buffer[20..length];
+            if answer[0] == 0 && answer[6..8] == number.to_be_bytes() {
+                break;
+            }
+        }
+        trips.push(began.elapsed());
+    }
+    trips.sort_unstable();
+    trips
+}
+
+#[test]
+fn a_ping_takes_what_the_model_says_and_little_more() {
+    if !can_run() {
+        return;
+    }
+    let mut trips = Vec::new();
+    let results = run("ping", STAR, |hosts| trips = hosts.at(0, || ping("10.0.0.2", 60)));
+    // Two links each way: 5 ms, and 84 bytes at 200 Mbit/s.
+    let model = Duration::from_nanos(4 * (5_000_000 + 3_360));
+    let (first, median, p99) = (trips[0], trips[trips.len() / 2], trips[trips.len() * 99 / 100]);
+    let judged = results.summary.emulation.unwrap();
+    eprintln!("ping: model {model:?}, least {first:?}, median {median:?}, p99 {p99:?}; {judged:?}");
+    assert!(first >= model, "a packet was early: {first:?}");
+    // On a machine that does other things too, an emulation may be late; it then says so.
+    let is_close = median - model <= Duration::from_micros(500);
+    assert!(is_close || judged.void, "median {median:?} in a run that holds");
+    assert_eq!((judged.packets.delivered, judged.packets.read), (120, 120));
+}
