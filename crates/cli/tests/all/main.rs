@@ -5,6 +5,8 @@ mod book;
 mod command;
 mod common;
 mod demo;
+#[cfg(target_os = "linux")]
+mod emu;
 mod import;
 mod invalid;
 mod io;

@@ -1,0 +1,197 @@
+//! The life of emulations by the command. They take root, `/dev/net/tun` and iproute2: elsewhere the tests say that they were
+//! skipped.
+
+use crate::common::{Folder, farspan, stderr, stdout};
+use serde_json::Value;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+const SCENARIO: &str = r#"
+name = "lab"
+host.jitter = "0ns"
+transport = { payload = "1436B", header = "64B" }
+topology = { kind = "star", hosts = 2, link_rate = "200Mbps", link_delay = "5ms" }
+"#;
+
+fn can_run() -> bool {
+    let can = farspan_emu::check();
+    can.inspect_err(|error| eprintln!("SKIPPED: no emulation was run: {error}")).is_ok()
+}
+
+/// An emulation of a test's own; it is down at the end, however the test ends.
+struct Lab {
+    name: String,
+    folder: Folder,
+}
+
+impl Lab {
+    fn new(name: &str) -> Self {
+        let folder = Folder::new(&format!("emu-{name}"));
+        std::fs::write(folder.path("lab.toml"), SCENARIO).unwrap();
+        Self { name: format!("{name}_{}", std::process::id()), folder }
+    }
+
+    fn up(&self) -> Output {
+        let (scenario, out) = (self.folder.path("lab.toml"), self.folder.path("out"));
+        farspan(&["emu", "up", &scenario, "--name", &self.name, "--seed", "3", "--out", &out])
+    }
+
+    fn exec(&self, host: &str, command: &[&str]) -> Output {
+        farspan(&[&["emu", "exec", "--name", &self.name, host, "--"], command].concat())
+    }
+
+    fn down(&self) -> Output {
+        farspan(&["emu", "down", "--name", &self.name])
+    }
+
+    fn signal(&self, signal: &str) {
+        let facts =
+            std::fs::read_to_string(format!("/run/farspan-emu/{}/emulation.json", self.name)).unwrap();
+        let facts: Value = serde_json::from_str(&facts).unwrap();
+        let status = Command::new("kill").args([signal, &facts["pid"].to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// Everything of it that is still on the machine.
+    fn traces(&self) -> Vec<String> {
+        let of = |folder: &str| {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path().display().to_string()).collect::<Vec<_>>()
+        };
+        let mut all = [of("/run/netns"), of("/etc/netns"), of("/run/farspan-emu")].concat();
+        all.retain(|path| path.contains(&self.name));
+        let commands = of("/proc").into_iter().map(|process| Path::new(&process).join("cmdline"));
+        let commands = commands.filter_map(|path| std::fs::read(path).ok());
+        let commands = commands.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+        all.extend(commands.filter(|line| line.contains(&self.name) && line.contains("serve")));
+        all
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        if !self.traces().is_empty() {
+            let _ = self.down();
+        }
+    }
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap_or(-1)
+}
+
+#[test]
+fn a_program_runs_at_a_host_and_the_results_are_those_of_a_run() {
+    if !can_run() {
+        return;
+    }
+    let lab = Lab::new("life");
+    let up = lab.up();
+    assert_eq!(code(&up), 0, "{}", stderr(&up));
+    let text = stdout(&up);
+    assert!(
+        text.contains("10.0.0.2") && text.contains("fd66:6172:7370::1") && text.contains("seed 3"),
+        "{text}"
+    );
+    let names = lab.exec("host1", &["cat", "/etc/hosts"]);
+    assert!(stdout(&names).contains("10.0.0.1 host0\n"), "{names:?}");
+    assert_eq!(code(&lab.exec("0", &["sh", "-c", "exit 7"])), 7);
+    assert_eq!(code(&lab.exec("1", &["sh", "-c", "kill -9 $$"])), 137);
+    let nobody = lab.exec("host2", &["true"]);
+    assert_eq!(code(&nobody), 2);
+    assert!(stderr(&nobody).contains("host0 to host1"), "{}", stderr(&nobody));
+    let again = lab.up();
+    assert_eq!(code(&again), 2);
+    assert!(stderr(&again).contains("is up") && stderr(&again).contains("--name"), "{}", stderr(&again));
+    let status = farspan(&["emu", "status", "--name", &lab.name]);
+    assert!(stdout(&status).contains("is up"), "{status:?}");
+    let down = lab.down();
+    assert!(matches!(code(&down), 0 | 6), "{}", stderr(&down));
+    assert_eq!(lab.traces(), Vec::<String>::new());
+    let document = std::fs::read_to_string(lab.folder.path("out/summary.json")).unwrap();
+    let document: Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["engine"], "emulated");
+    assert_eq!(document["emulation"]["void"], code(&down) == 6, "the exit code says what the document says");
+    assert!(document["queues"]["bottleneck"].is_string() && document["packets"]["sent"].is_u64());
+    for file in ["ports.parquet", "series.parquet", "report.html", "scenario.toml"] {
+        assert!(Path::new(&lab.folder.path("out")).join(file).is_file(), "{file}");
+    }
+    assert_eq!(code(&lab.down()), 2, "it is not up any more");
+}
+
+#[test]
+fn nothing_is_left_of_emulations_that_end_or_are_killed() {
+    if !can_run() {
+        return;
+    }
+    let (lab, beside) = (Lab::new("twin_a"), Lab::new("twin_b"));
+    assert_eq!(code(&beside.up()), 0);
+    for round in 0..4 {
+        let up = lab.up();
+        assert_eq!(code(&up), 0, "round {round}: {}", stderr(&up));
+        // A program that would outlive the emulation.
+        assert_eq!(code(&lab.exec("0", &["sh", "-c", "sleep 1000 </dev/null >/dev/null 2>&1 &"])), 0);
+        if round % 2 == 0 {
+            lab.signal("-9");
+            std::thread::park_timeout(Duration::from_millis(50));
+            if round == 2 {
+                // The next one takes its place.
+                let up = lab.up();
+                assert_eq!(code(&up), 0, "after a kill: {}", stderr(&up));
+            } else {
+                let down = lab.down();
+                assert_eq!(code(&down), 6, "a killed one has no results");
+                assert!(stderr(&down).contains("killed"), "{}", stderr(&down));
+                assert_eq!(lab.traces(), Vec::<String>::new(), "round {round}");
+                continue;
+            }
+        }
+        let down = lab.down();
+        assert!(matches!(code(&down), 0 | 6), "round {round}: {}", stderr(&down));
+        assert_eq!(lab.traces(), Vec::<String>::new(), "round {round}");
+    }
+    assert_eq!(code(&beside.exec("1", &["true"])), 0, "the one beside it is untouched");
+    beside.down();
+    assert_eq!(beside.traces(), Vec::<String>::new());
+}
+
+#[test]
+fn an_emulation_that_was_held_is_void() {
+    if !can_run() {
+        return;
+    }
+    let lab = Lab::new("held");
+    assert_eq!(code(&lab.up()), 0);
+    std::thread::park_timeout(Duration::from_millis(200));
+    lab.signal("-STOP");
+    std::thread::park_timeout(Duration::from_millis(20));
+    lab.signal("-CONT");
+    std::thread::park_timeout(Duration::from_millis(200));
+    let down = lab.down();
+    assert_eq!(code(&down), 6, "{}", stdout(&down));
+    assert!(stderr(&down).contains("excess delay"), "{}", stderr(&down));
+    let document = std::fs::read_to_string(lab.folder.path("out/summary.json")).unwrap();
+    let document: Value = serde_json::from_str(&document).unwrap();
+    // Probes leave every 10 ms: the first that was held waited 10 ms at least.
+    assert!(document["emulation"]["excess"]["max_us"].as_f64().unwrap() >= 9000.0, "{}", document["emulation"]);
+}
+
+#[test]
+fn without_root_the_command_says_what_is_missing() {
+    let lab = Lab::new("user");
+    let scenario = lab.folder.path("lab.toml");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_farspan"));
+    command.args(["emu", "up", &scenario, "--name", &lab.name]);
+    if can_run() {
+        command.uid(65_534).gid(65_534);
+    }
+    let Ok(output) = command.output() else {
+        eprintln!("SKIPPED: another user cannot run the command from this folder");
+        return;
+    };
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    let text = stderr(&output);
+    assert!(text.contains("root") || text.contains("/dev/net/tun"), "{text}");
+}
