@@ -175,7 +175,11 @@ fn an_emulation_that_was_held_is_void() {
     let document = std::fs::read_to_string(lab.folder.path("out/summary.json")).unwrap();
     let document: Value = serde_json::from_str(&document).unwrap();
     // Probes leave every 10 ms: the first that was held waited 10 ms at least.
-    assert!(document["emulation"]["excess"]["max_us"].as_f64().unwrap() >= 9000.0, "{}", document["emulation"]);
+    assert!(
+        document["emulation"]["excess"]["max_us"].as_f64().unwrap() >= 9000.0,
+        "{}",
+        document["emulation"]
+    );
 }
 
 #[test]

@@ -136,10 +136,17 @@ pub(super) fn equip(
     // Packets go to the device's own queue at once: no second one lies before it.
     let queue = ["-n", &name, "qdisc", "replace", "dev", DEVICE, "root", "noqueue"];
     run("tc", &queue, "", "take the queue before a device away")?;
-    let (folder, file) = (namespace.settings(), namespace.settings().join("hosts"));
-    let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&file, hosts));
-    written.map_err(|source| NamespaceError::Io { path: file, task: "cannot be written", source })?;
+    settle(namespace, "hosts", hosts)?;
+    // No name server is in reach: programs learn that at once, and not after seconds of silence.
+    settle(namespace, "resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")?;
     Ok(tun)
+}
+
+/// Puts a file in the place of one of /etc, for programs in the namespace.
+fn settle(namespace: &Namespace, file: &str, text: &str) -> Result<(), NamespaceError> {
+    let (folder, path) = (namespace.settings(), namespace.settings().join(file));
+    let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&path, text));
+    written.map_err(|source| NamespaceError::Io { path, task: "cannot be written", source })
 }
 
 /// Packets that the kernel dropped because a host's device was full, or down.
