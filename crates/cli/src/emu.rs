@@ -1,11 +1,12 @@
 //! `farspan emu`: the life of an emulation, from the command line.
 
-use crate::args::{EmuArgs, EmuDownArgs, EmuExecArgs, EmuPart, EmuStatusArgs, EmuUpArgs};
+use crate::args::{EmuArgs, EmuDownArgs, EmuExecArgs, EmuPart, EmuStatusArgs, EmuUdpArgs, EmuUpArgs};
 use crate::format::{NONE, Table, number, percent, time};
 use crate::progress::{catch_interrupts, interrupted};
 use crate::{Failure, Itself, output, report};
 use farspan_emu::{
-    ChoiceError, DownError, ExecError, Facts, Name, NameError, Session, Status, UpError, check, choose, fits,
+    ChoiceError, DownError, ExecError, Facts, Name, NameError, Relay, RelayError, Session, Status, UpError,
+    check, choose, fits,
 };
 use farspan_metrics::{Emulation, Lateness, Summary};
 use farspan_scenario::{Request, Resolved};
@@ -45,6 +46,15 @@ impl From<ExecError> for Failure {
     }
 }
 
+impl From<RelayError> for Failure {
+    fn from(error: RelayError) -> Self {
+        match error {
+            RelayError::Poll(_) => Self::Failed(error.to_string()),
+            _ => Self::BadInput(error.to_string()),
+        }
+    }
+}
+
 impl From<DownError> for Failure {
     fn from(error: DownError) -> Self {
         Self::Failed(error.to_string())
@@ -59,6 +69,7 @@ pub fn emu(args: &EmuArgs, itself: &Itself<'_>) -> Result<(), Failure> {
         EmuPart::Exec(exec) => self::exec(exec),
         EmuPart::Status(status) => self::status(status),
         EmuPart::Down(down) => self::down(down),
+        EmuPart::Udp(udp) => self::udp(udp),
     }
 }
 
@@ -88,11 +99,12 @@ fn up(args: &EmuUpArgs, itself: &Itself<'_>) -> Result<(), Failure> {
     if farspan_emu::status(&name).is_up {
         return Err(UpError::Up { name }.into());
     }
-    let facts = match start(args, &name, itself)? {
-        Said::Up(facts) => facts,
-        Said::Refused { message, code: 2 } => return Err(Failure::BadInput(message)),
-        Said::Refused { message, .. } => return Err(Failure::Failed(message)),
-    };
+    let facts = start(args, &name, itself).inspect_err(|_| {
+        if !farspan_emu::status(&name).is_up {
+            // Nothing is left of one that did not come up; if that fails, there is `down`.
+            let _ = farspan_emu::down(&name);
+        }
+    })?;
     for warning in &world.warnings {
         output::note(&format!("warning: {warning}"));
     }
@@ -101,7 +113,7 @@ fn up(args: &EmuUpArgs, itself: &Itself<'_>) -> Result<(), Failure> {
 }
 
 /// Starts this command anew, as the process of the emulation, and waits until it is up.
-fn start(args: &EmuUpArgs, name: &Name, itself: &Itself<'_>) -> Result<Said, Failure> {
+fn start(args: &EmuUpArgs, name: &Name, itself: &Itself<'_>) -> Result<Facts, Failure> {
     let log = name.log();
     let io =
         |error: std::io::Error| Failure::Failed(format!("{}: cannot be written ({error})", log.display()));
@@ -120,10 +132,17 @@ fn start(args: &EmuUpArgs, name: &Name, itself: &Itself<'_>) -> Result<Said, Fai
     if let Some(from) = child.stdout.take() {
         BufReader::new(from).read_line(&mut line).map_err(failed)?;
     }
-    serde_json::from_str(&line).map_err(|_| {
-        let said = std::fs::read_to_string(&log).unwrap_or_default();
-        Failure::Failed(format!("the emulation did not come up: {}", said.trim()))
-    })
+    match serde_json::from_str(&line) {
+        Ok(Said::Up(facts)) => Ok(facts),
+        Ok(Said::Refused { message, code: 2 }) => Err(Failure::BadInput(message)),
+        Ok(Said::Refused { message, .. }) => Err(Failure::Failed(message)),
+        Err(_) => Err(Failure::Failed(format!("the emulation did not come up: {}", last_words(name)))),
+    }
+}
+
+/// Whatever the process of an emulation has said on standard error.
+fn last_words(name: &Name) -> String {
+    std::fs::read_to_string(name.log()).unwrap_or_default().trim().to_owned()
 }
 
 /// The arguments of the process of the emulation.
@@ -258,9 +277,10 @@ fn status(args: &EmuStatusArgs) -> Result<(), Failure> {
 
 fn down(args: &EmuDownArgs) -> Result<(), Failure> {
     let name = choose(args.name.as_deref())?;
+    let said = last_words(&name);
     let Some(verdict) = farspan_emu::down(&name)? else {
         return Err(Failure::Void(format!(
-            "the emulation {name} had been killed: there are no results; its namespaces and programs are removed"
+            "the emulation {name} had been killed: there are no results; its namespaces and programs are removed {said}"
         )));
     };
     output::text(&verdict.summary);
@@ -307,4 +327,34 @@ fn verdict(summary: &Summary, out: Option<&PathBuf>) -> String {
         time(Some(*bound_p99_us)),
         time(Some(*bound_p999_us)),
     )
+}
+
+fn udp(args: &EmuUdpArgs) -> Result<(), Failure> {
+    let EmuUdpArgs { listen, onward, from, to, .. } = args;
+    let request = Request {
+        scheme: args.scheme.clone(),
+        seed: args.seed,
+        set: args.set.clone(),
+        is_idle: true,
+        ..Request::new(&args.scenario)
+    };
+    let world = World::idle(&request.resolve()?)?;
+    let to = to.unwrap_or(world.spec.network.hosts.saturating_sub(1));
+    let mut relay = Relay::bind(&world.spec, listen, onward, *from, to)?;
+    catch_interrupts();
+    let address = relay.address().map_or_else(|_| listen.clone(), |address| address.to_string());
+    output::text(&format!("{address} -> host {from} -> host {to} -> {onward}; Ctrl-C ends it\n"));
+    relay.run(interrupted)?;
+    let (packets, late) = relay.summary();
+    output::text(&format!(
+        "{} datagrams in {} s: {} delivered, {} dropped or lost, {} under way; late p50 {}, p99 {}\n",
+        packets.read,
+        number(Some(relay.elapsed().as_secs_f64())),
+        packets.delivered,
+        packets.dropped + packets.lost,
+        packets.under_way,
+        time(late.p50_us),
+        time(late.p99_us),
+    ));
+    Ok(())
 }

@@ -24,6 +24,8 @@ pub enum EmuPart {
     Status(EmuStatusArgs),
     /// End an emulation, write its results, and remove all of it; ends with 6 if it was void
     Down(EmuDownArgs),
+    /// Relay one UDP flow through a scenario's network, without root: delays, rates, losses, queues
+    Udp(EmuUdpArgs),
     /// The process of an emulation: `up` starts it.
     #[command(hide = true)]
     Serve(EmuUpArgs),
@@ -76,4 +78,33 @@ pub struct EmuDownArgs {
     /// Which emulation, if several are up
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+}
+
+/// Arguments of `emu udp`.
+#[derive(Args, Debug)]
+pub struct EmuUdpArgs {
+    /// Where the client sends to, such as 127.0.0.1:4433
+    #[arg(value_name = "LISTEN")]
+    pub listen: String,
+    /// Where the server is
+    #[arg(value_name = "HOST:PORT")]
+    pub onward: String,
+    /// A file, or the name of a built-in scenario; its workload is left out
+    #[arg(long, value_name = "FILE")]
+    pub scenario: String,
+    /// Scheme, which says how ports are built
+    #[arg(long, value_name = "NAME")]
+    pub scheme: Option<String>,
+    /// Seed of all draws: losses, marks
+    #[arg(long, allow_negative_numbers = true, value_parser = seed)]
+    pub seed: Option<u64>,
+    /// Changes a key of the scenario; can be given several times
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+    /// The host in whose place the client is
+    #[arg(long, value_name = "HOST", default_value_t = 0)]
+    pub from: u32,
+    /// The host in whose place the server is; without it, the last
+    #[arg(long, value_name = "HOST")]
+    pub to: Option<u32>,
 }

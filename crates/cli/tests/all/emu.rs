@@ -158,6 +158,21 @@ fn nothing_is_left_of_emulations_that_end_or_are_killed() {
 }
 
 #[test]
+fn nothing_is_left_of_an_emulation_that_does_not_come_up() {
+    if !can_run() {
+        return;
+    }
+    let lab = Lab::new("refused");
+    std::fs::create_dir_all(lab.folder.path("out")).unwrap();
+    std::fs::write(lab.folder.path("out/summary.json"), "not a run's").unwrap();
+    let up = lab.up();
+    assert_eq!(code(&up), 2);
+    assert!(stderr(&up).contains("summary.json"), "{}", stderr(&up));
+    assert_eq!(lab.traces(), Vec::<String>::new());
+    assert_eq!(std::fs::read_to_string(lab.folder.path("out/summary.json")).unwrap(), "not a run's");
+}
+
+#[test]
 fn an_emulation_that_was_held_is_void() {
     if !can_run() {
         return;

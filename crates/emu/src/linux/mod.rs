@@ -6,6 +6,7 @@ mod name;
 mod namespace;
 mod probe;
 mod pump;
+mod relay;
 mod session;
 mod state;
 mod sys;
@@ -14,6 +15,7 @@ mod tun;
 pub use ask::{ChoiceError, DownError, ExecError, Status, choose, down, exec, status};
 pub use name::{Name, NameError};
 pub use namespace::NamespaceError;
+pub use relay::{Relay, RelayError};
 pub use session::{Finished, MOST_HOSTS, Session, UpError, check, fits};
 pub use state::{Facts, HostFacts, Verdict};
 
