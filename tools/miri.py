@@ -22,6 +22,9 @@ SETTINGS = {
     "RUSTFLAGS": "-Ctarget-feature=+ssse3,+avx2,+gfni" if platform.machine() == "x86_64" else "",
 }
 
+# Unsafe code that is system calls alone, which Miri does not know.
+SYSTEM_CALLS = {"crates/emu/src/linux/sys.rs"}
+
 WHOLE_RUNS = ["-p", "farspan-sim", "--test", "all", "small::"]
 
 
@@ -30,6 +33,8 @@ def modules():
     where that has none to the whole runs."""
     found = collections.defaultdict(set)
     for path in sorted(ROOT.glob("crates/*/src/**/*.rs")):
+        if path.relative_to(ROOT).as_posix() in SYSTEM_CALLS:
+            continue
         source = path.read_text()
         if re.search(r"\bunsafe (\{|fn|impl)", source):
             crate, parts = path.relative_to(ROOT).parts[1], list(path.relative_to(ROOT).with_suffix("").parts[3:])

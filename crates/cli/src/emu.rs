@@ -89,11 +89,17 @@ fn resolved(args: &EmuUpArgs) -> Result<Resolved, Failure> {
     Ok(Request { is_idle: true, ..args.scenario.request(args.seed) }.resolve()?)
 }
 
+fn world(args: &EmuUpArgs, resolved: &Resolved) -> Result<World, Failure> {
+    let mut world = World::idle(resolved)?;
+    world.trace(&[], &args.pcap)?;
+    Ok(world)
+}
+
 fn up(args: &EmuUpArgs, itself: &Itself<'_>) -> Result<(), Failure> {
     let name = name(args)?;
     // Bad input must show before anything is made.
     let resolved = resolved(args)?;
-    let world = World::idle(&resolved)?;
+    let world = world(args, &resolved)?;
     fits(&world)?;
     check()?;
     if farspan_emu::status(&name).is_up {
@@ -132,7 +138,12 @@ fn start(args: &EmuUpArgs, name: &Name, itself: &Itself<'_>) -> Result<Facts, Fa
     if let Some(from) = child.stdout.take() {
         BufReader::new(from).read_line(&mut line).map_err(failed)?;
     }
-    match serde_json::from_str(&line) {
+    let said = serde_json::from_str(&line);
+    if !matches!(said, Ok(Said::Up(_))) {
+        // It has nothing more to do: its end is awaited, so that nothing is left of it.
+        let _ = child.wait();
+    }
+    match said {
         Ok(Said::Up(facts)) => Ok(facts),
         Ok(Said::Refused { message, code: 2 }) => Err(Failure::BadInput(message)),
         Ok(Said::Refused { message, .. }) => Err(Failure::Failed(message)),
@@ -157,6 +168,7 @@ fn arguments(args: &EmuUpArgs, name: &Name) -> Vec<OsString> {
     args.seed.iter().for_each(|seed| option("--seed", seed.to_string().into()));
     args.scenario.set.iter().for_each(|set| option("--set", set.into()));
     args.out.iter().for_each(|out| option("--out", out.into()));
+    args.pcap.iter().for_each(|port| option("--pcap", port.into()));
     if args.force {
         words.push("--force".into());
     }
@@ -220,7 +232,7 @@ type Opened = (Session, Resolved, World, Option<ResultFolder>);
 fn open(args: &EmuUpArgs) -> Result<Opened, Failure> {
     farspan_emu::detach();
     let (name, resolved) = (name(args)?, resolved(args)?);
-    let world = World::idle(&resolved)?;
+    let world = world(args, &resolved)?;
     let absolute = |out: &PathBuf| std::path::absolute(out).unwrap_or_else(|_| out.clone());
     let out = args.out.as_ref().map(absolute);
     let job = Job::new(resolved.clone(), out.clone());

@@ -46,6 +46,10 @@ pub struct EmuUpArgs {
     /// Folder for the results, which `down` writes
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Capture the packets of ports, in DIR/trace/ports.pcapng: a name or a pattern, such as 'tor0->*'; can be given several
+    /// times
+    #[arg(long, value_name = "PORT", requires = "out")]
+    pub pcap: Vec<String>,
     /// Replace what stands in --out, whatever it is; without it, only results of the same scenario, scheme, profile and seed
     #[arg(long, requires = "out")]
     pub force: bool,

@@ -1,5 +1,6 @@
-//! pcapng (draft-ietf-opsawg-pcapng): one interface per port, stamps in nanoseconds from simulated 0, comments on what the
-//! port did. Of each packet the headers are kept; its length says how long it was.
+//! pcapng (draft-ietf-opsawg-pcapng): one interface per port, stamps in nanoseconds from 0 of the run, comments on what the
+//! port did. Of each packet the headers are kept; its length says how long it was. Simulated packets are framed as Ethernet; an
+//! emulator hands real ones over as they are, from the IP header on.
 
 use crate::event::{PacketEvent, Remark};
 use crate::frame::{SNAPLEN, frame};
@@ -13,6 +14,10 @@ const PACKET: u32 = 6;
 
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const ETHERNET: u16 = 1;
+/// Packets begin with the IP header.
+const RAW_IP: u16 = 101;
+/// Bytes of a real packet that are kept.
+const RAW_SNAPLEN: usize = 256;
 /// Of a section whose length is not given.
 const UNKNOWN_LENGTH: u64 = u64::MAX;
 
@@ -47,11 +52,35 @@ pub struct PcapngWriter<W> {
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// Writes the head of a file: what made it, a comment on the run, and the interfaces.
+    /// Writes the head of a file of simulated packets: what made it, a comment on the run, and the interfaces.
     ///
     /// # Errors
     /// If `out` cannot be written.
     pub fn new(out: W, application: &str, comment: &str, interfaces: &[Interface]) -> io::Result<Self> {
+        let kind = (ETHERNET, SNAPLEN, "simulated port; stamps: when the last bit left, from simulated 0");
+        Self::begin(out, application, comment, interfaces, kind)
+    }
+
+    /// Writes the head of a file of real packets, which [`Self::raw_packet`] adds.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    pub fn raw(out: W, application: &str, comment: &str, interfaces: &[Interface]) -> io::Result<Self> {
+        let kind = (
+            RAW_IP,
+            RAW_SNAPLEN,
+            "emulated port; stamps: when the last bit left, from the start of the emulation",
+        );
+        Self::begin(out, application, comment, interfaces, kind)
+    }
+
+    fn begin(
+        out: W,
+        application: &str,
+        comment: &str,
+        interfaces: &[Interface],
+        (link, snaplen, description): (u16, usize, &str),
+    ) -> io::Result<Self> {
         let numbers = interfaces.iter().map(|interface| interface.port).zip(0..).collect();
         let mut writer = Self { out, interfaces: numbers };
         let mut section = Block::default();
@@ -60,10 +89,8 @@ impl<W: Write> PcapngWriter<W> {
         writer.write(SECTION, section)?;
         for Interface { name, rate, .. } in interfaces {
             let mut interface = Block::default();
-            interface.u16(ETHERNET).u16(0).u32(SNAPLEN as u32);
-            interface.option(IF_NAME, name.as_bytes());
-            interface
-                .option(IF_DESCRIPTION, b"simulated port; stamps: when the last bit left, from simulated 0");
+            interface.u16(link).u16(0).u32(snaplen as u32);
+            interface.option(IF_NAME, name.as_bytes()).option(IF_DESCRIPTION, description.as_bytes());
             interface.option(IF_SPEED, &rate.as_bps().to_le_bytes()).option(IF_TSRESOL, &[NANOSECONDS]);
             writer.write(INTERFACE, interface)?;
         }
@@ -75,13 +102,33 @@ impl<W: Write> PcapngWriter<W> {
     /// # Errors
     /// If the file cannot be written.
     pub fn packet(&mut self, event: &PacketEvent) -> io::Result<()> {
-        let Some(&interface) = self.interfaces.get(&event.port) else { return Ok(()) };
-        let stamp = event.at.since(Time::ZERO).as_ns();
         let frame = frame(event);
+        self.enhanced((event.at, event.port), &frame.bytes, frame.length, &event.remarks)
+    }
+
+    /// Writes a real packet that left one of the interfaces at `at`, or came there and was dropped, from its IP header on; of
+    /// other interfaces none.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn raw_packet(&mut self, at: Time, port: PortId, bytes: &[u8], remarks: &[Remark]) -> io::Result<()> {
+        self.enhanced((at, port), &bytes[..bytes.len().min(RAW_SNAPLEN)], bytes.len(), remarks)
+    }
+
+    /// Writes the front of a packet of so many bytes.
+    fn enhanced(
+        &mut self,
+        (at, port): (Time, PortId),
+        front: &[u8],
+        length: usize,
+        remarks: &[Remark],
+    ) -> io::Result<()> {
+        let Some(&interface) = self.interfaces.get(&port) else { return Ok(()) };
+        let stamp = at.since(Time::ZERO).as_ns();
         let mut packet = Block::default();
         packet.u32(interface).u32((stamp >> 32) as u32).u32(stamp as u32);
-        packet.u32(frame.bytes.len() as u32).u32(frame.length as u32).padded(&frame.bytes);
-        for remark in &event.remarks {
+        packet.u32(front.len() as u32).u32(length as u32).padded(front);
+        for remark in remarks {
             packet.option(COMMENT, comment(remark).as_bytes());
         }
         packet.option(EPB_FLAGS, &OUTBOUND.to_le_bytes());
@@ -220,6 +267,24 @@ mod tests {
         assert_eq!((word(12), word(16)), (14 + 20 + 8 + 26, 14 + 20 + 8 + 26 + 4096));
         let text = b"marked: the queue holds 5 B";
         assert!(body.windows(text.len()).any(|bytes| bytes == text));
+    }
+
+    #[test]
+    fn a_real_packet_stands_there_as_it_is() {
+        let port = PortId(3);
+        let interfaces = [Interface { port, name: "tor0->host0#0".to_owned(), rate: Rate::from_gbps(1) }];
+        let mut writer = PcapngWriter::raw(Vec::new(), "farspan", "a run", &interfaces).expect("memory");
+        let bytes: Vec<u8> = (0..=255).chain(0..44).collect();
+        writer.raw_packet(Time::from_ps(5_000_999), port, &bytes, &[Remark::Lost]).expect("memory");
+        writer.raw_packet(Time::ZERO, PortId(4), &bytes, &[]).expect("memory");
+        let blocks = blocks(&writer.finish().expect("memory"));
+        let kinds: Vec<_> = blocks.iter().map(|(kind, _)| *kind).collect();
+        assert_eq!(kinds, [SECTION, INTERFACE, PACKET]);
+        assert_eq!(blocks[1].1[..8], [101, 0, 0, 0, 0, 1, 0, 0], "raw IP, 256 bytes of each");
+        let body = &blocks[2].1;
+        let word = |at: usize| u32::from_le_bytes([body[at], body[at + 1], body[at + 2], body[at + 3]]);
+        assert_eq!((word(8), word(12), word(16)), (5000, 256, 300));
+        assert_eq!(body[20..276], bytes[..256]);
     }
 
     #[test]

@@ -35,7 +35,9 @@ impl Lab {
 
     fn up(&self) -> Output {
         let (scenario, out) = (self.folder.path("lab.toml"), self.folder.path("out"));
-        farspan(&["emu", "up", &scenario, "--name", &self.name, "--seed", "3", "--out", &out])
+        farspan(&[
+            "emu", "up", &scenario, "--name", &self.name, "--seed", "3", "--out", &out, "--pcap", "tor0->*",
+        ])
     }
 
     fn exec(&self, host: &str, command: &[&str]) -> Output {
@@ -115,7 +117,7 @@ fn a_program_runs_at_a_host_and_the_results_are_those_of_a_run() {
     assert_eq!(document["engine"], "emulated");
     assert_eq!(document["emulation"]["void"], code(&down) == 6, "the exit code says what the document says");
     assert!(document["queues"]["bottleneck"].is_string() && document["packets"]["sent"].is_u64());
-    for file in ["ports.parquet", "series.parquet", "report.html", "scenario.toml"] {
+    for file in ["ports.parquet", "series.parquet", "report.html", "scenario.toml", "trace/ports.pcapng"] {
         assert!(Path::new(&lab.folder.path("out")).join(file).is_file(), "{file}");
     }
     assert_eq!(code(&lab.down()), 2, "it is not up any more");

@@ -48,6 +48,11 @@ impl Frames {
         packet.words[PLACE] = place;
     }
 
+    /// The bytes of a packet, as its host sent them.
+    pub(super) fn bytes(&self, packet: &Packet) -> &[u8] {
+        &self.buffers[packet.words[PLACE] as usize]
+    }
+
     /// The bytes of a packet that has left, to be given back.
     pub(super) fn take(&mut self, packet: &Packet) -> (u32, Vec<u8>) {
         let place = packet.words[PLACE];

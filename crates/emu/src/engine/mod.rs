@@ -6,19 +6,23 @@
 //! samples, frames, arrivals, each by link. So what the switches do follows from the arrivals alone, and a test can give it
 //! recorded ones.
 
+mod capture;
 mod frames;
 mod nic;
 mod queue;
 mod report;
 
+pub use capture::Captured;
 pub use nic::NIC_QUEUE;
 
 use crate::address::host_of;
 use crate::bytes::{Datagram, lower_hop_limit, mark, trim};
+use capture::Capture;
 use farspan_fabric::switch::{PortEvent, Sink, shared::Frame};
 use farspan_fabric::{Network, Packet, PacketId, Packets, Routes, Switch};
 use farspan_metrics::EmulatedPackets;
 use farspan_sim::{PortReading, PortSampler, Spec, Switches, reroutes};
+use farspan_trace::Remark;
 use farspan_units::random::mix;
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Time};
 use frames::Frames;
@@ -26,6 +30,7 @@ use nic::Nic;
 use queue::{Happening, Queue};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 /// The largest packet that a record can hold.
 pub const LARGEST_PACKET: Bytes = Bytes::new(65_535);
@@ -61,6 +66,7 @@ pub struct Engine {
     sampling: Option<(Duration, usize)>,
     samples: usize,
     observer: Option<Observer>,
+    capture: Option<Capture>,
     now: Time,
 }
 
@@ -77,6 +83,8 @@ struct Delivered {
 struct ToLinks<'a> {
     queue: &'a mut Queue,
     observer: Option<&'a mut Observer>,
+    capture: Option<&'a Capture>,
+    frames: &'a Frames,
 }
 
 impl Sink<PortId> for ToLinks<'_> {
@@ -89,10 +97,13 @@ impl Sink<PortId> for ToLinks<'_> {
     }
 
     fn observes(&self) -> bool {
-        self.observer.is_some()
+        self.observer.is_some() || self.capture.is_some()
     }
 
     fn observe(&mut self, now: Time, port: PortId, event: PortEvent<'_>) {
+        if let Some(capture) = self.capture {
+            capture.note(now, port, &event, self.frames);
+        }
         if let Some(observer) = &mut self.observer {
             observer(now, port, event);
         }
@@ -146,6 +157,7 @@ impl Engine {
             sampling,
             samples: 0,
             observer: None,
+            capture: None,
             now: Time::ZERO,
             network,
         }
@@ -154,6 +166,16 @@ impl Engine {
     /// Shows what happens to packets at the ports of switches to `observer`, which changes nothing.
     pub fn observe(&mut self, observer: Observer) {
         self.observer = Some(observer);
+    }
+
+    /// Hands every packet that leaves one of these ports, or is dropped there, to who listens at the other end of `to`.
+    pub fn capture(&mut self, ports: impl IntoIterator<Item = PortId>, to: Sender<Captured>) {
+        self.capture = Some(Capture { ports: ports.into_iter().collect(), to });
+    }
+
+    /// No packet is captured from now on: who listens hears the end.
+    pub fn end_capture(&mut self) {
+        self.capture = None;
     }
 
     /// How many hosts there are.
@@ -220,8 +242,8 @@ impl Engine {
         place: usize,
         call: impl FnOnce(&mut Switch<PortId>, &mut Packets, &mut ToLinks<'_>),
     ) {
-        let Self { switches, packets, queue, observer, now, .. } = self;
-        let sink = &mut ToLinks { queue, observer: observer.as_mut() };
+        let Self { switches, packets, queue, observer, capture, frames, now, .. } = self;
+        let sink = &mut ToLinks { queue, observer: observer.as_mut(), capture: capture.as_ref(), frames };
         call(&mut switches[place], packets, sink);
         // Nothing is due any more: this only asks when something is.
         let next = switches[place].advance(*now, packets, sink);
@@ -242,6 +264,10 @@ impl Engine {
         let packet = &self.packets[departure.id];
         // When it leaves is known, and so is what faults there are then.
         let is_lost = nic.faults.as_mut().is_some_and(|faults| faults.loses(port, departure.leaves, packet));
+        if let Some(capture) = &self.capture {
+            let remarks = if is_lost { vec![Remark::Lost] } else { Vec::new() };
+            capture.packet(departure.leaves, port, packet, remarks, &self.frames);
+        }
         if is_lost {
             self.packets.discard(departure.id);
         } else {

@@ -117,6 +117,28 @@ fn checksum_of(bytes: &[u8]) -> [u8; 2] {
 }
 
 #[test]
+fn a_capture_has_each_packet_as_it_leaves_a_port() {
+    let spec = spec(STAR);
+    let ports = ["host0->tor0#0", "tor0->host3#0"].map(|name| spec.network.port_named(name).unwrap());
+    let mut engine = Engine::new(&spec);
+    let (to, from) = std::sync::mpsc::channel();
+    engine.capture(ports, to);
+    let sent = datagram(false, 0, 3, 1000, 0);
+    // Twelve of 1,000 bytes come to a port of 10 KB at once.
+    engine.take(at_us(0), HostId(0), &sent);
+    (0..12)
+        .for_each(|n| engine.take(at_us(0), HostId(1 + n % 2), &datagram(false, 1, 3, 900 + n as usize, 0)));
+    drain(&mut engine);
+    engine.end_capture();
+    let captured: Vec<_> = from.into_iter().collect();
+    assert_eq!((captured[0].port, captured[0].at, &captured[0].bytes), (ports[0], at_us(1000), &sent));
+    let beyond: Vec<_> = captured.iter().filter(|packet| packet.port == ports[1]).collect();
+    let hops = |bytes: &[u8]| Datagram::parse(bytes).unwrap().hop_limit;
+    assert!(beyond.len() == 13 && beyond.iter().all(|packet| hops(&packet.bytes) == 63));
+    assert!(beyond.windows(2).all(|pair| pair[0].at <= pair[1].at));
+}
+
+#[test]
 fn a_packet_that_the_host_refuses_is_counted() {
     let mut engine = Engine::new(&spec(STAR));
     engine.take(at_us(0), HostId(0), &datagram(false, 0, 1, 1000, 0));

@@ -12,8 +12,8 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 /// How long an emulation may take to write its results, in steps of `STEP`.
-const STEPS: u32 = 1200;
-const STEP: Duration = Duration::from_millis(50);
+const STEPS: u32 = 3000;
+const STEP: Duration = Duration::from_millis(20);
 
 /// Which emulation is meant, where that does not go without saying.
 #[derive(Debug, thiserror::Error)]
@@ -162,7 +162,10 @@ fn stop(folder: &Folder, pid: u32) -> Result<(), DownError> {
     let Some(process) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Err(stuck) };
     let _ = kill_process(process, Signal::TERM);
     for _ in 0..STEPS {
-        if !folder.is_up() || test_kill_process(process).is_err() {
+        // Whoever started it may not have asked for its end: then a name without memory is all that is left.
+        let is_gone = test_kill_process(process).is_err()
+            || std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.is_empty());
+        if is_gone && !folder.is_up() {
             return Ok(());
         }
         std::thread::park_timeout(STEP);

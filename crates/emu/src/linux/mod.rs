@@ -6,6 +6,7 @@ mod name;
 mod namespace;
 mod probe;
 mod pump;
+mod recorder;
 mod relay;
 mod session;
 mod state;

@@ -4,12 +4,14 @@ use super::name::{Name, NameError, Namespace, remove_empty_folders};
 use super::namespace::{self, NamespaceError};
 use super::probe;
 use super::pump::{PRIORITY, Pump};
+use super::recorder;
 use super::state::{Facts, Folder, HostFacts, Verdict};
 use super::tun::Tun;
 use crate::address::{v4, v6};
 use crate::engine::{Engine, LARGEST_PACKET};
 use crate::judge::{Bound, Judge, Paths};
 use farspan_scenario::Resolved;
+use farspan_sim::Trace;
 use farspan_units::{Bytes, Duration, HostId, Time};
 use farspan_world::{Results, World};
 use std::fs::File;
@@ -23,6 +25,9 @@ pub const MOST_HOSTS: u32 = 256;
 
 /// The least MTU: below it IPv4 itself need not work (RFC 791).
 const LEAST_MTU: Bytes = Bytes::new(68);
+
+/// The file of captured packets, in the folder of the results.
+const CAPTURE: &str = "trace/ports.pcapng";
 
 /// How often the main thread looks whether it is to stop.
 const LOOK: Duration = Duration::from_ms(20);
@@ -122,7 +127,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Makes the namespaces of a world's hosts, and the network between them. `out`: where its results will go. What an
+    /// Makes the namespaces of a world's hosts, and the network between them. `out`: where its results will go, and the packets of
+    /// ports that the world [traces](World::trace). What an
     /// emulation of this name has left that was killed goes.
     ///
     /// # Errors
@@ -175,9 +181,20 @@ impl Session {
     pub fn run(mut self, resolved: &Resolved, world: &World, is_over: impl Fn() -> bool) -> Finished {
         let (stop, state) = (AtomicBool::new(false), Mutex::new(None));
         let before = self.drops();
-        std::thread::scope(|scope| {
+        let file = self.facts.out.as_ref().map(|out| out.join(CAPTURE));
+        let file = file.filter(|_| !world.spec.trace.ports.is_empty());
+        let comment = format!(
+            "emulation of {}, ports of {}, seed {}",
+            self.facts.scenario, self.facts.scheme, self.facts.seed
+        );
+        let recorded = std::thread::scope(|scope| {
             let (pump, sockets) = (&mut self.pump, &self.sockets);
-            let mover = scope.spawn(|| pump.run(&stop, &state));
+            let recorder = file.as_ref().map(|file| {
+                let (to, from) = std::sync::mpsc::channel();
+                pump.engine.capture(world.spec.trace.ports.iter().copied(), to);
+                scope.spawn(move || recorder::record(&world.spec, &comment, file, &from))
+            });
+            let mover = scope.spawn(|| Captures(pump).0.run(&stop, &state));
             scope.spawn(|| probe::send(sockets, &stop, PRIORITY - 1));
             while !is_over() && !mover.is_finished() {
                 std::thread::park_timeout(std::time::Duration::from_nanos(LOOK.as_ns()));
@@ -186,11 +203,19 @@ impl Session {
                 let _ = said.map(|said| self.folder.write_state(&said));
             }
             stop.store(true, Ordering::Relaxed);
+            mover.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let recorded = recorder.map(std::thread::ScopedJoinHandle::join);
+            recorded
+                .map_or(Ok(()), |recorded| recorded.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
         let end = self.pump.now();
         self.pump.engine.advance(end);
         self.pump.judge.unread_drops = self.drops().saturating_sub(before);
-        self.finish(resolved, world, end)
+        let mut finished = self.finish(resolved, world, end);
+        if let Err(error) = recorded {
+            finished.results.summary.warnings.push(format!("{CAPTURE}: cannot be written ({error})"));
+        }
+        finished
     }
 
     /// Packets that devices have dropped so far.
@@ -203,12 +228,24 @@ impl Session {
     fn finish(mut self, resolved: &Resolved, world: &World, end: Time) -> Finished {
         let verdict = self.pump.verdict(end);
         let outcome = self.pump.engine.outcome(end);
-        let mut results = Results::of(resolved, world, ("emulated", 1), outcome);
+        // Real packets have a file of their own.
+        let mut world = world.clone();
+        world.spec.trace = Trace::default();
+        let mut results = Results::of(resolved, &world, ("emulated", 1), outcome);
         results.summary.packets = self.pump.engine.sums();
         let void = verdict.void.then(|| format!("the emulation is void: {}", verdict.reasons.join("; ")));
         results.summary.warnings.extend(void);
         results.summary.emulation = Some(verdict);
         Finished { results, folder: self.folder, _lock: self.lock }
+    }
+}
+
+/// A pump whose captures end with its run, however that ends: who writes them waits for the end.
+struct Captures<'a>(&'a mut Pump);
+
+impl Drop for Captures<'_> {
+    fn drop(&mut self) {
+        self.0.engine.end_capture();
     }
 }
 

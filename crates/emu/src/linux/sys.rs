@@ -37,14 +37,12 @@ mod tests {
     use super::*;
 
     #[test]
-    #[cfg_attr(miri, ignore = "Miri knows neither call")]
     fn what_is_no_tun_is_refused() {
         let error = attach_tun(&File::open("/dev/null").unwrap(), "eth0").unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ENOTTY));
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "Miri knows neither call")]
     fn a_priority_out_of_range_is_refused() {
         assert_eq!(run_in_real_time(1000).unwrap_err().raw_os_error(), Some(libc::EINVAL));
     }

@@ -1,0 +1,70 @@
+//! Captures of ports: every packet that left one, or found no room there, with its bytes.
+
+use super::frames::Frames;
+use crate::bytes::{lower_hop_limit, mark, trim};
+use farspan_fabric::Packet;
+use farspan_fabric::switch::PortEvent;
+use farspan_trace::Remark;
+use farspan_units::{PortId, Time};
+use std::collections::BTreeSet;
+use std::sync::mpsc::Sender;
+
+/// A packet that left a port, or found no room there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Captured {
+    /// When its last bit left, or it came.
+    pub at: Time,
+    /// The port.
+    pub port: PortId,
+    /// The packet from its IP header on, with what switches have written so far.
+    pub bytes: Vec<u8>,
+    /// The fates that it met at the port.
+    pub remarks: Vec<Remark>,
+}
+
+/// The ports that are captured, and who gets their packets.
+#[derive(Debug)]
+pub(super) struct Capture {
+    pub(super) ports: BTreeSet<PortId>,
+    pub(super) to: Sender<Captured>,
+}
+
+impl Capture {
+    pub(super) fn note(&self, at: Time, port: PortId, event: &PortEvent<'_>, frames: &Frames) {
+        if !self.ports.contains(&port) {
+            return;
+        }
+        let (packet, remarks) = match event {
+            PortEvent::Left(packet, false) => (packet, Vec::new()),
+            PortEvent::Left(packet, true) | PortEvent::Refused(packet) => (packet, vec![Remark::Lost]),
+            PortEvent::Dropped(packet, port) => (packet, vec![Remark::Dropped { queue: port.queued(at) }]),
+            PortEvent::Queued { .. } | PortEvent::Served(..) | PortEvent::Flushed => return,
+        };
+        self.packet(at, port, packet, remarks, frames);
+    }
+
+    /// A packet has left a port. If nobody takes it, nobody looks.
+    pub(super) fn packet(
+        &self,
+        at: Time,
+        port: PortId,
+        packet: &Packet,
+        remarks: Vec<Remark>,
+        frames: &Frames,
+    ) {
+        if !self.ports.contains(&port) {
+            return;
+        }
+        let mut bytes = frames.bytes(packet).to_vec();
+        // Where something cannot be written, the packet ends at its host: here it is as it was.
+        let hops = u8::try_from(packet.halves[0]).unwrap_or(u8::MAX);
+        let _ = lower_hop_limit(&mut bytes, hops);
+        if packet.trimmed() {
+            let _ = trim(&mut bytes, packet.size().get() as usize);
+        }
+        if packet.ecn_ce() {
+            let _ = mark(&mut bytes);
+        }
+        let _ = self.to.send(Captured { at, port, bytes, remarks });
+    }
+}
