@@ -175,6 +175,28 @@ fn ports_that_trim_cut_bytes_and_what_cannot_be_cut_is_counted() {
 }
 
 #[test]
+fn lossless_links_pause_hosts_and_drop_nothing() {
+    let text = r#"
+host.jitter = "0ns"
+scheme = { name = "dctcp", ports = { pool = { size = "100KB" }, pfc = { links = "site" } } }
+topology = { kind = "star", hosts = 4, link_rate = "80Mbps", link_delay = "10us" }
+transport = { payload = "1436B" }
+"#;
+    let mut engine = Engine::new(&spec(text));
+    for n in 0..900_u64 {
+        let from = (n % 3) as u32;
+        engine.take(at_us(n * 40), HostId(from), &datagram(false, from, 3, 1000, 0));
+    }
+    let out = drain(&mut engine);
+    let fates = engine.fates();
+    assert!(fates.conserved() && fates.dropped == 0, "{fates:?}");
+    assert_eq!(out.len(), 900, "what was paused goes on");
+    let ports = engine.outcome(at_us(1_000_000)).ports;
+    let paused = ports.iter().filter(|port| port.name.starts_with("host") && port.pauses > 0);
+    assert!(paused.count() >= 3, "{ports:?}");
+}
+
+#[test]
 fn a_link_that_fails_loses_what_it_should() {
     let fault = |port: &str| {
         format!("[[fault]]\nkind = \"link_down\"\nlink = \"{port}\"\nat = \"50ms\"\nuntil = \"100ms\"\n")
