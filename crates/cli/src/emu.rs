@@ -323,7 +323,8 @@ fn verdict(summary: &Summary, out: Option<&PathBuf>) -> String {
          packets     {} read: {} delivered, {lost} dropped or lost at ports, {other} otherwise, {} under way; {} marked\n\
          unread      {} packets dropped by the kernel\n\
          core        {} of one, {}\n\
-         bound       excess p99 {}, p99.9 {}\n{written}",
+         stall       {} at most\n\
+         bound       excess p99 {}, p99.9 {}; stall {}\n{written}",
         summary.scenario,
         summary.scheme,
         number(Some(summary.sim_time_s)),
@@ -336,8 +337,10 @@ fn verdict(summary: &Summary, out: Option<&PathBuf>) -> String {
         judged.unread_drops,
         percent(Some(judged.core_share)),
         judged.scheduler,
+        time(Some(judged.stall_us)),
         time(Some(*bound_p99_us)),
         time(Some(*bound_p999_us)),
+        time(Some(judged.bound_stall_us)),
     )
 }
 

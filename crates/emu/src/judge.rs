@@ -12,6 +12,10 @@ const LEAST_BOUND: Duration = Duration::from_us(100);
 const SHARE_P99: f64 = 0.01;
 const SHARE_P999: f64 = 0.05;
 
+/// The share of the shortest RTT for which the thread may be held at once. No percentile excuses a longer stall, however long the
+/// run is.
+const SHARE_STALL: f64 = 0.5;
+
 /// A histogram of how late something was.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Late {
@@ -42,14 +46,20 @@ pub struct Bound {
     pub p99: Duration,
     /// The most that the 99.9th percentile may be.
     pub p999: Duration,
+    /// The longest that the thread may be held at once.
+    pub stall: Duration,
 }
 
 impl Bound {
     /// The bound of a network whose shortest RTT is this: 100 us or 1% of it, the larger, for the 99th percentile, and 5% of it
-    /// for the 99.9th.
+    /// for the 99.9th. A stall takes less than half of it.
     #[must_use]
     pub fn of_rtt(shortest: Duration) -> Self {
-        Self { p99: shortest.mul_f64(SHARE_P99).max(LEAST_BOUND), p999: shortest.mul_f64(SHARE_P999) }
+        Self {
+            p99: shortest.mul_f64(SHARE_P99).max(LEAST_BOUND),
+            p999: shortest.mul_f64(SHARE_P999),
+            stall: shortest.mul_f64(SHARE_STALL),
+        }
     }
 }
 
@@ -101,6 +111,8 @@ pub(crate) struct Judge {
     pub(crate) excess: Late,
     /// Of all packets.
     pub(crate) release: Late,
+    /// The longest time for which the thread was held.
+    pub(crate) stall: Duration,
     /// CPU time of the thread.
     pub(crate) cpu: Duration,
     /// Whether it ran under SCHED_FIFO.
@@ -117,6 +129,7 @@ impl Judge {
             read: Late::default(),
             excess: Late::default(),
             release: Late::default(),
+            stall: Duration::ZERO,
             cpu: Duration::ZERO,
             is_real_time: false,
             unread_drops: 0,
@@ -136,6 +149,10 @@ impl Judge {
         over("the excess delay of probes", &self.excess, 0.999, self.bound.p999);
         over("the lateness of released packets", &self.release, 0.99, self.bound.p99);
         over("the lateness of released packets", &self.release, 0.999, self.bound.p999);
+        if self.stall > self.bound.stall {
+            let (found, bound) = (self.stall, self.bound.stall);
+            reasons.push(format!("its thread was held for {found}, and {bound} is the most"));
+        }
         if self.unread_drops > 0 {
             reasons.push(format!("the kernel dropped {} packets before they were read", self.unread_drops));
         }
@@ -156,9 +173,11 @@ impl Judge {
             reasons,
             bound_p99_us: self.bound.p99.as_us_f64(),
             bound_p999_us: self.bound.p999.as_us_f64(),
+            bound_stall_us: self.bound.stall.as_us_f64(),
             excess: self.excess.summary(),
             read: self.read.summary(),
             release: self.release.summary(),
+            stall_us: self.stall.as_us_f64(),
             unread_drops: self.unread_drops,
             core_share: if end == Time::ZERO { 0.0 } else { self.cpu / end.since(Time::ZERO) },
             scheduler: if self.is_real_time { "SCHED_FIFO" } else { "SCHED_OTHER" }.to_owned(),
@@ -188,8 +207,8 @@ mod tests {
     #[test]
     fn the_bound_follows_the_shortest_rtt() {
         let us = Duration::from_us;
-        assert_eq!(Bound::of_rtt(us(20)), Bound { p99: us(100), p999: us(1) });
-        assert_eq!(Bound::of_rtt(us(20_000)), Bound { p99: us(200), p999: us(1000) });
+        assert_eq!(Bound::of_rtt(us(20)), Bound { p99: us(100), p999: us(1), stall: us(10) });
+        assert_eq!(Bound::of_rtt(us(20_000)), Bound { p99: us(200), p999: us(1000), stall: us(10_000) });
     }
 
     #[test]
@@ -201,6 +220,16 @@ mod tests {
         // Held for 20 ms once: two of a thousand probes.
         let held = verdict(&judge(&[(us(50), 998), (us(20_000), 2)]));
         assert!(held.void && held.reasons[0].contains("99.9th"), "{held:?}");
+    }
+
+    #[test]
+    fn a_long_stall_makes_a_run_void_however_long_the_run_is() {
+        let mut held = judge(&[(Duration::from_us(50), 1_000_000), (Duration::from_ms(20), 2)]);
+        held.stall = Duration::from_ms(9);
+        assert!(!verdict(&held).void, "a shorter one is lateness, which the percentiles judge");
+        held.stall = Duration::from_ms(15);
+        let held = verdict(&held);
+        assert!(held.void && held.reasons[0].contains("held for 15ms"), "{held:?}");
     }
 
     #[test]

@@ -61,12 +61,16 @@ pub struct Emulation {
     pub bound_p99_us: f64,
     /// The most that the 99.9th percentile may be: 5% of the shortest RTT.
     pub bound_p999_us: f64,
+    /// The longest that its thread may be held at once: half of the shortest RTT.
+    pub bound_stall_us: f64,
     /// The excess delay of probes, 100 a second over all pairs of hosts in turn: late reads and late releases together.
     pub excess: Lateness,
     /// How long probes waited until they were read.
     pub read: Lateness,
     /// How long after they were due packets were written to their hosts.
     pub release: Lateness,
+    /// The longest time for which its thread was held: the time between two looks at its devices, less what it meant to sleep.
+    pub stall_us: f64,
     /// Packets that the kernel dropped before they were read: no port counts them.
     pub unread_drops: u64,
     /// CPU time over run time of the thread that emulates.

@@ -41,8 +41,17 @@ const MOST_SAMPLES: usize = 1 << 25;
 /// Ports are sampled no more often than this: a run of the emulator takes minutes, not milliseconds.
 const SHORTEST_INTERVAL: Duration = Duration::from_ms(10);
 
-/// Something that happened to a packet at a port of a switch, for an observer.
-pub type Observer = Box<dyn FnMut(Time, PortId, PortEvent<'_>) + Send>;
+/// Something that an observer sees.
+#[derive(Debug)]
+pub enum Seen<'a> {
+    /// A host sends a packet, which comes to its NIC.
+    Sent(HostId, &'a Packet),
+    /// Something happens to a packet at a port of a switch.
+    AtPort(PortId, PortEvent<'a>),
+}
+
+/// Sees what happens, and when; it changes nothing.
+pub type Observer = Box<dyn FnMut(Time, Seen<'_>) + Send>;
 
 /// The network of a scenario, which real packets cross.
 pub struct Engine {
@@ -105,7 +114,7 @@ impl Sink<PortId> for ToLinks<'_> {
             capture.note(now, port, &event, self.frames);
         }
         if let Some(observer) = &mut self.observer {
-            observer(now, port, event);
+            observer(now, Seen::AtPort(port, event));
         }
     }
 }
@@ -163,7 +172,7 @@ impl Engine {
         }
     }
 
-    /// Shows what happens to packets at the ports of switches to `observer`, which changes nothing.
+    /// Shows what hosts send, and what happens to packets at the ports of switches, to `observer`.
     pub fn observe(&mut self, observer: Observer) {
         self.observer = Some(observer);
     }
@@ -198,6 +207,9 @@ impl Engine {
         };
         let (hash, size) = (datagram.flow_hash(), Bytes::new(bytes.len() as u64));
         let mut packet = Packet::new(FlowId(hash as u32), to, size, (hash >> 32) as u16, false, 0);
+        if let Some(observer) = &mut self.observer {
+            observer(now, Seen::Sent(from, &packet));
+        }
         Frames::attach(&mut packet, self.frames.keep(bytes, &self.packets));
         let id = self.packets.insert(packet);
         if self.nics[from.index()].push(now, id, size) {

@@ -295,7 +295,8 @@ fn switches_do_what_those_of_the_simulator_do() {
     let mut engine = Engine::new(&spec(&dumbbell(file.to_str().unwrap())));
     let seen = Arc::new(Mutex::new(Vec::<Deed>::new()));
     let keep = Arc::clone(&seen);
-    engine.observe(Box::new(move |now, at, event| {
+    engine.observe(Box::new(move |now, seen| {
+        let Seen::AtPort(at, event) = seen else { return };
         let deed = match event {
             PortEvent::Left(packet, _) => (now, at, packet.size(), packet.to(), packet.ecn_ce(), "left"),
             PortEvent::Dropped(packet, _) => {
@@ -339,10 +340,11 @@ topology = { kind = "leaf_spine", leaves = 2, spines = 4, hosts = 2, link_rate =
     let mut engine = Engine::new(&spec);
     let seen = Arc::new(Mutex::new(Vec::<(PortId, FlowId)>::new()));
     let keep = Arc::clone(&seen);
-    engine.observe(Box::new(move |_, at, event| {
-        if let (PortEvent::Left(packet, _), true) = (event, ports.contains(&at)) {
+    engine.observe(Box::new(move |_, seen| match seen {
+        Seen::AtPort(at, PortEvent::Left(packet, _)) if ports.contains(&at) => {
             keep.lock().unwrap_or_else(PoisonError::into_inner).push((at, packet.flow));
         }
+        _ => {}
     }));
     for n in 0..400_u16 {
         let mut bytes = packet(false, TCP, 0, b"");

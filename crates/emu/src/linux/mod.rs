@@ -19,6 +19,7 @@ pub use namespace::NamespaceError;
 pub use relay::{Relay, RelayError};
 pub use session::{Finished, MOST_HOSTS, Session, UpError, check, fits};
 pub use state::{Facts, HostFacts, Verdict};
+pub use sys::run_in_real_time;
 
 /// This process has a session of its own from now on: it outlives the terminal and the command that started it.
 pub fn detach() {

@@ -20,8 +20,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The priority of this thread: that of probes is one below.
 pub(super) const PRIORITY: i32 = 50;
 
-/// The longest sleep: so soon a request to stop is seen.
-const LONGEST_SLEEP: Duration = Duration::from_ms(50);
+/// The longest sleep: so soon a request to stop is seen, and so much of a stall can hide behind a sleep.
+const LONGEST_SLEEP: Duration = Duration::from_ms(5);
 
 /// How often the state is published.
 const PUBLISH: Duration = Duration::from_ms(500);
@@ -76,8 +76,12 @@ impl Pump {
         let mut fds: Vec<_> =
             tuns.iter().map(|tun| PollFd::from_borrowed_fd(tun.file.as_fd(), PollFlags::IN)).collect();
         let mut buffer = vec![0; LONGEST];
+        let mut awake_by = self.now();
         while !stop.load(Ordering::Relaxed) {
-            let sleep = self.next_at().since(self.now()).min(LONGEST_SLEEP);
+            let now = self.now();
+            self.judge.stall = self.judge.stall.max(now.since(awake_by));
+            let sleep = self.next_at().since(now).min(LONGEST_SLEEP);
+            awake_by = now + sleep;
             match poll(&mut fds, Some(&timespec(sleep.as_ns()))) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),

@@ -1,6 +1,6 @@
 //! An emulation inside the test's process.
 
-use farspan_emu::{Name, Session, check};
+use farspan_emu::{Name, Observer, Session, check};
 use farspan_scenario::{Request, Resolved};
 use farspan_world::{Results, World};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -42,12 +42,23 @@ impl Drop for Clear<'_> {
 
 /// Runs `test` while the network of a scenario is up; gives its results.
 pub(crate) fn run(name: &str, scenario: &str, test: impl FnOnce(&Hosts)) -> Results {
+    run_observed(name, scenario, Box::new(|_, _| {}), test)
+}
+
+/// As [`run`]; `observer` sees what happens.
+pub(crate) fn run_observed(
+    name: &str,
+    scenario: &str,
+    observer: Observer,
+    test: impl FnOnce(&Hosts),
+) -> Results {
     let request = Request { text: Some(scenario.to_owned()), is_idle: true, ..Request::new(name) };
     let resolved: Resolved = request.resolve().unwrap();
     let world = World::idle(&resolved).unwrap();
     let name: Name = format!("{name}_{}", std::process::id()).parse().unwrap();
     let clear = Clear(&name);
-    let session = Session::up(&name, &resolved, &world, None).unwrap();
+    let mut session = Session::up(&name, &resolved, &world, None).unwrap();
+    session.observe(observer);
     let namespaces = session.facts().hosts.iter().map(|host| host.namespace.clone()).collect();
     let (hosts, is_over) = (Hosts { namespaces }, AtomicBool::new(false));
     // However the test ends, the emulation does.

@@ -6,4 +6,6 @@
 #[cfg(target_os = "linux")]
 mod lab;
 #[cfg(target_os = "linux")]
+mod model;
+#[cfg(target_os = "linux")]
 mod packets;

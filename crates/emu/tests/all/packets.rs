@@ -4,6 +4,7 @@
 use crate::lab::{can_run, run};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto, recv, sendto, socket};
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::mpsc;
 use std::time::Duration;
 
 const STAR: &str = r#"
@@ -12,9 +13,10 @@ transport = { payload = "1436B", header = "64B" }
 topology = { kind = "star", hosts = 3, link_rate = "200Mbps", link_delay = "5ms", buffer = "100KB" }
 "#;
 
-/// A counter of UDP datagrams: how many each receiver got, and how many more than once.
-fn receive(address: &str, quiet: Duration) -> (u64, u64) {
+/// A counter of UDP datagrams, which says when it is ready: how many each receiver got, and how many more than once.
+fn receive(address: &str, ready: &mpsc::Sender<()>, quiet: Duration) -> (u64, u64) {
     let socket = UdpSocket::bind(address).unwrap();
+    ready.send(()).unwrap();
     socket.set_read_timeout(Some(quiet)).unwrap();
     rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, 64 << 20).unwrap();
     let (mut seen, mut buffer, mut received, mut twice) = (Vec::new(), [0; 2048], 0, 0);
@@ -54,11 +56,12 @@ fn every_datagram_is_delivered_once_or_counted_where_it_was_dropped() {
     let results = run("counter", STAR, |hosts| {
         let (v4, v6) = ("10.0.0.3:7000", "[fd66:6172:7370::3]:7001");
         // Two hosts send at up to 200 Mbit/s each into one of 200: some is dropped.
+        let (ready, are_ready) = mpsc::channel();
         std::thread::scope(|scope| {
-            let quiet = Duration::from_millis(700);
-            let first = scope.spawn(move || hosts.at(2, || receive(v4, quiet)));
-            let second = scope.spawn(move || hosts.at(2, || receive(v6, quiet)));
-            std::thread::park_timeout(Duration::from_millis(50));
+            let (quiet, also_ready) = (Duration::from_secs(2), ready.clone());
+            let first = scope.spawn(move || hosts.at(2, || receive(v4, &ready, quiet)));
+            let second = scope.spawn(move || hosts.at(2, || receive(v6, &also_ready, quiet)));
+            (0..2).for_each(|_| are_ready.recv_timeout(Duration::from_secs(10)).unwrap());
             let pause = Duration::from_micros(350);
             scope.spawn(move || hosts.at(0, || send("0.0.0.0:0", v4, COUNT, 1400, pause)));
             scope.spawn(move || hosts.at(1, || send("[::]:0", v6, COUNT, 1400, pause)));
