@@ -5,8 +5,8 @@ use crate::format::{NONE, Table, number, percent, time};
 use crate::progress::{catch_interrupts, interrupted};
 use crate::{Failure, Itself, output, report};
 use farspan_emu::{
-    ChoiceError, DownError, ExecError, Facts, Name, NameError, Relay, RelayError, Session, Status, UpError,
-    check, choose, fits,
+    ChoiceError, DownError, ExecError, Facts, Name, NameError, PathTable, Relay, RelayError, Session, Status,
+    UpError, check, choose, fits,
 };
 use farspan_metrics::{Emulation, Lateness, Summary};
 use farspan_scenario::{Request, Resolved};
@@ -95,12 +95,23 @@ fn world(args: &EmuUpArgs, resolved: &Resolved) -> Result<World, Failure> {
     Ok(world)
 }
 
+/// The table of paths, if there is one.
+fn paths(args: &EmuUpArgs, world: &World) -> Result<Option<PathTable>, Failure> {
+    let read = |file: &PathBuf| {
+        let bad = |error: &dyn std::fmt::Display| Failure::BadInput(format!("{}: {error}", file.display()));
+        let text = std::fs::read_to_string(file).map_err(|error| bad(&error))?;
+        PathTable::read(&text, &world.spec.network, world.spec.seed).map_err(|error| bad(&error))
+    };
+    args.paths.as_ref().map(read).transpose()
+}
+
 fn up(args: &EmuUpArgs, itself: &Itself<'_>) -> Result<(), Failure> {
     let name = name(args)?;
     // Bad input must show before anything is made.
     let resolved = resolved(args)?;
     let world = world(args, &resolved)?;
     fits(&world)?;
+    paths(args, &world)?;
     check()?;
     if farspan_emu::status(&name).is_up {
         return Err(UpError::Up { name }.into());
@@ -169,6 +180,7 @@ fn arguments(args: &EmuUpArgs, name: &Name) -> Vec<OsString> {
     args.scenario.set.iter().for_each(|set| option("--set", set.into()));
     args.out.iter().for_each(|out| option("--out", out.into()));
     args.pcap.iter().for_each(|port| option("--pcap", port.into()));
+    args.paths.iter().for_each(|paths| option("--paths", paths.into()));
     if args.force {
         words.push("--force".into());
     }
@@ -233,11 +245,12 @@ fn open(args: &EmuUpArgs) -> Result<Opened, Failure> {
     farspan_emu::detach();
     let (name, resolved) = (name(args)?, resolved(args)?);
     let world = world(args, &resolved)?;
+    let paths = paths(args, &world)?;
     let absolute = |out: &PathBuf| std::path::absolute(out).unwrap_or_else(|_| out.clone());
     let out = args.out.as_ref().map(absolute);
     let job = Job::new(resolved.clone(), out.clone());
     let folder = out.as_deref().map(|out| runner::open(out, &[job], args.force)).transpose()?;
-    let session = match Session::up(&name, &resolved, &world, out) {
+    let mut session = match Session::up(&name, &resolved, &world, out) {
         Ok(session) => session,
         Err(error) => {
             // Nothing was written there.
@@ -245,6 +258,7 @@ fn open(args: &EmuUpArgs) -> Result<Opened, Failure> {
             return Err(error.into());
         }
     };
+    paths.into_iter().for_each(|paths| session.choose_paths(paths));
     Ok((session, resolved, world, folder))
 }
 
@@ -356,6 +370,9 @@ fn udp(args: &EmuUdpArgs) -> Result<(), Failure> {
     let world = World::idle(&request.resolve()?)?;
     let to = to.unwrap_or(world.spec.network.hosts.saturating_sub(1));
     let mut relay = Relay::bind(&world.spec, listen, onward, *from, to)?;
+    if args.spray {
+        relay.spray(world.spec.seed);
+    }
     catch_interrupts();
     let address = relay.address().map_or_else(|_| listen.clone(), |address| address.to_string());
     output::text(&format!("{address} -> host {from} -> host {to} -> {onward}; Ctrl-C ends it\n"));

@@ -50,6 +50,9 @@ pub struct EmuUpArgs {
     /// times
     #[arg(long, value_name = "PORT", requires = "out")]
     pub pcap: Vec<String>,
+    /// A table of the links that flows cross (TOML); without it, and for other flows, a hash of addresses and ports chooses
+    #[arg(long, value_name = "FILE")]
+    pub paths: Option<PathBuf>,
     /// Replace what stands in --out, whatever it is; without it, only results of the same scenario, scheme, profile and seed
     #[arg(long, requires = "out")]
     pub force: bool,
@@ -105,6 +108,9 @@ pub struct EmuUdpArgs {
     /// Changes a key of the scenario; can be given several times
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
+    /// Send each datagram over a path of its own among equal-cost ones, drawn by the seed: datagrams overtake each other
+    #[arg(long)]
+    pub spray: bool,
     /// The host in whose place the client is
     #[arg(long, value_name = "HOST", default_value_t = 0)]
     pub from: u32,

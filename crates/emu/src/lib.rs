@@ -48,7 +48,7 @@ mod judge;
 #[cfg(target_os = "linux")]
 mod linux;
 
-pub use engine::{Captured, Engine, LARGEST_PACKET, NIC_QUEUE, Observer, Seen};
+pub use engine::{Captured, Engine, LARGEST_PACKET, NIC_QUEUE, Observer, PathTable, PathsError, Seen};
 pub use judge::Bound;
 #[cfg(target_os = "linux")]
 pub use linux::*;

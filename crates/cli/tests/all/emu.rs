@@ -200,6 +200,17 @@ fn an_emulation_that_was_held_is_void() {
 }
 
 #[test]
+fn a_table_of_paths_that_names_no_link_is_refused() {
+    let lab = Lab::new("paths");
+    let (scenario, table) = (lab.folder.path("lab.toml"), lab.folder.path("paths.toml"));
+    std::fs::write(&table, "[[path]]\nlink = \"tor0->moon#0\"\n").unwrap();
+    let up = farspan(&["emu", "up", &scenario, "--name", &lab.name, "--paths", &table]);
+    assert_eq!(code(&up), 2);
+    assert!(stderr(&up).contains("paths.toml") && stderr(&up).contains("moon"), "{}", stderr(&up));
+    assert_eq!(lab.traces(), Vec::<String>::new());
+}
+
+#[test]
 fn without_root_the_command_says_what_is_missing() {
     let lab = Lab::new("user");
     let scenario = lab.folder.path("lab.toml");

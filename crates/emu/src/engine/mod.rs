@@ -9,11 +9,13 @@
 mod capture;
 mod frames;
 mod nic;
+mod paths;
 mod queue;
 mod report;
 
 pub use capture::Captured;
 pub use nic::NIC_QUEUE;
+pub use paths::{PathTable, PathsError};
 
 use crate::address::host_of;
 use crate::bytes::{Datagram, lower_hop_limit, mark, trim};
@@ -60,7 +62,11 @@ pub struct Engine {
     /// By node, less the hosts.
     switches: Vec<Switch<PortId>>,
     queue: Queue,
+    /// Those that hold now, and those that will.
+    routes: Arc<Routes>,
     reroutes: Vec<(Time, Arc<Routes>)>,
+    /// Flows whose links a table chooses.
+    paths: Option<PathTable>,
     packets: Packets,
     frames: Frames,
     /// Packets that have reached their hosts and are to be released, in order.
@@ -156,7 +162,9 @@ impl Engine {
             nics,
             switches,
             queue,
+            routes: Arc::new(routes),
             reroutes,
+            paths: None,
             packets: Packets::new(),
             frames: Frames::default(),
             arrived: VecDeque::new(),
@@ -170,6 +178,11 @@ impl Engine {
             now: Time::ZERO,
             network,
         }
+    }
+
+    /// Lets a table choose the links of the flows that it names.
+    pub fn choose_paths(&mut self, table: PathTable) {
+        self.paths = Some(table);
     }
 
     /// Shows what hosts send, and what happens to packets at the ports of switches, to `observer`.
@@ -206,7 +219,12 @@ impl Engine {
             return;
         };
         let (hash, size) = (datagram.flow_hash(), Bytes::new(bytes.len() as u64));
-        let mut packet = Packet::new(FlowId(hash as u32), to, size, (hash >> 32) as u16, false, 0);
+        let flow = FlowId(hash as u32);
+        let chosen = self
+            .paths
+            .as_mut()
+            .and_then(|paths| paths.entropy((&self.network, &self.routes), (from, to), &datagram, flow));
+        let mut packet = Packet::new(flow, to, size, chosen.unwrap_or((hash >> 32) as u16), false, 0);
         if let Some(observer) = &mut self.observer {
             observer(now, Seen::Sent(from, &packet));
         }
@@ -323,6 +341,8 @@ impl Engine {
 
     fn reroute(&mut self, now: Time, number: usize) {
         let routes = Arc::clone(&self.reroutes[number].1);
+        self.routes = Arc::clone(&routes);
+        self.paths.iter_mut().for_each(PathTable::forget);
         for place in 0..self.switches.len() {
             let table = &routes.tables[place + self.network.hosts as usize];
             self.at_switch(place, |switch, packets, sink| {

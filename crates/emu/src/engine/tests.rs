@@ -362,3 +362,61 @@ topology = { kind = "leaf_spine", leaves = 2, spines = 4, hosts = 2, link_rate =
     seen.dedup_by_key(|(port, _)| *port);
     assert!(seen.len() >= 3, "{} of 4 spines", seen.len());
 }
+
+/// The ports towards spines that packets of forty flows leave by, from host 0 to host 3.
+fn spines(spec: &Spec, table: Option<&str>, is_tcp: bool) -> Vec<(u16, String)> {
+    let mut engine = Engine::new(spec);
+    let network = spec.network.clone();
+    table.into_iter().for_each(|text| {
+        engine.choose_paths(PathTable::read(text, &network, spec.seed).unwrap());
+    });
+    let seen = Arc::new(Mutex::new(Vec::<String>::new()));
+    let keep = Arc::clone(&seen);
+    engine.observe(Box::new(move |_, seen| match seen {
+        Seen::AtPort(at, PortEvent::Left(..)) if network.port_name(at).contains("->spine") => {
+            keep.lock().unwrap_or_else(PoisonError::into_inner).push(network.port_name(at));
+        }
+        _ => {}
+    }));
+    for n in 0..40_u16 {
+        let mut bytes = packet(false, if is_tcp { TCP } else { UDP }, 0, b"");
+        bytes[12..16].copy_from_slice(&v4(HostId(0)).octets());
+        bytes[16..20].copy_from_slice(&v4(HostId(3)).octets());
+        bytes[20..22].copy_from_slice(&(5000 + n).to_be_bytes());
+        engine.take(at_us(u64::from(n) * 1000), HostId(0), &bytes);
+    }
+    drain(&mut engine);
+    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    assert_eq!(seen.len(), 40);
+    (5000..).zip(seen).collect()
+}
+
+#[test]
+fn a_table_chooses_the_links_of_flows_and_routes_around_failures_stand_above_it() {
+    let text = r#"
+host.jitter = "0ns"
+topology = { kind = "leaf_spine", leaves = 2, spines = 4, hosts = 2, link_rate = "100Mbps", link_delay = "1us" }
+"#;
+    let link = |spec: &Spec, spine: &str| {
+        let ports = (0..spec.network.links.len() as u32).map(PortId);
+        let mut names = ports.map(|port| spec.network.port_name(port));
+        names.find(|name| name.contains(&format!("->{spine}"))).unwrap()
+    };
+    let plain = spec(text);
+    let (first, third) = (link(&plain, "spine0"), link(&plain, "spine2"));
+    let table = format!(
+        "[[path]]\nprotocol = \"tcp\"\nsource_port = 5007\nlink = \"{first}\"\n[[path]]\nprotocol = \"tcp\"\nto = \"host3\"\nlink = \"{third}\"\n"
+    );
+    for (port, name) in spines(&plain, Some(&table), true) {
+        assert_eq!(name, if port == 5007 { &*first } else { &*third }, "port {port}");
+    }
+    assert_eq!(spines(&plain, Some(&table), false), spines(&plain, None, false), "no row is for UDP");
+    // The link fails after twenty flows, and switches know it at once.
+    let failing = format!(
+        "{text}[[fault]]\nkind = \"link_down\"\nlink = \"{third}\"\nat = \"19.5ms\"\nboth_directions = true\nwithdraw_routes = true\n"
+    );
+    for (port, name) in spines(&spec(&failing), Some(&table), true) {
+        let is_avoided = port >= 5020 && port != 5007;
+        assert_eq!(name == third, !is_avoided && port != 5007, "port {port} crossed {name}");
+    }
+}

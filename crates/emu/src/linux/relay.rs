@@ -1,26 +1,27 @@
 //! One UDP flow through the network of a scenario, without namespaces and without root: what comes to a socket crosses the network
 //! from one host to another, and goes on to an address; answers come back the same way.
-#![expect(clippy::disallowed_types, reason = "a relay stands between real sockets")]
 
 use super::clock::{Clock, timespec};
 use super::pump::PRIORITY;
 use super::sys::run_in_real_time;
 use crate::address::v4;
 use crate::bytes::UDP;
-use crate::engine::{Engine, LARGEST_PACKET};
+use crate::engine::Engine;
 use crate::judge::Late;
 use farspan_metrics::{EmulatedPackets, Lateness};
 use farspan_sim::Spec;
-use farspan_units::{Duration, HostId, Time};
+use farspan_udp::Socket;
+use farspan_udp::wire::{Datagram, EcnCodepoint, Sending, Wire as _};
+use farspan_units::{Duration, HostId, Purpose, Random, Time};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 
 /// IPv4 and UDP, which a datagram has in the modelled network.
 const HEADERS: usize = 28;
+/// The ECN field in the second byte of IPv4 (RFC 3168).
+const ECN: u8 = 3;
 const LONGEST_SLEEP: Duration = Duration::from_ms(50);
-/// Datagrams that are read from one socket before the other is looked at.
-const BATCH: usize = 32;
 
 /// Why a relay cannot begin, or not go on.
 #[derive(Debug, thiserror::Error)]
@@ -55,14 +56,16 @@ pub enum RelayError {
 #[derive(Debug)]
 pub struct Relay {
     engine: Engine,
-    /// Where the client sends to.
-    near: UdpSocket,
-    /// The socket that the server answers to.
-    far: UdpSocket,
-    /// Who sent last to the near socket.
-    client: Option<SocketAddr>,
+    /// Where the client sends to, and where the server answers to.
+    sockets: [Socket; 2],
+    /// Who sent last to the first socket, and the server.
+    peers: [Option<SocketAddr>; 2],
     /// The hosts at whose places client and server are.
     ends: [HostId; 2],
+    /// Draws a path for each datagram, if each has its own.
+    spray: Option<Random>,
+    /// What has been read from a socket, and not yet taken by the network.
+    read: Vec<Vec<u8>>,
     clock: Clock,
     release: Late,
 }
@@ -82,16 +85,28 @@ impl Relay {
             let address = address.to_owned();
             move |source| RelayError::Address { address, task, source }
         };
-        let near = UdpSocket::bind(listen).map_err(failed(listen, "cannot be listened at"))?;
-        let to_server = onward.to_socket_addrs().and_then(|mut all| all.next().ok_or_else(no_address));
-        let to_server = to_server.map_err(failed(onward, "is no HOST:PORT"))?;
-        let any = if to_server.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-        let far = UdpSocket::bind(any).and_then(|far| far.connect(to_server).map(|()| far));
-        let far = far.map_err(failed(onward, "cannot be reached"))?;
-        let quick = near.set_nonblocking(true).and_then(|()| far.set_nonblocking(true));
-        quick.map_err(failed(listen, "cannot be listened at"))?;
-        let (engine, ends) = (Engine::new(spec), [HostId(from), HostId(to)]);
-        Ok(Self { engine, near, far, client: None, ends, clock: Clock::start(), release: Late::default() })
+        let resolve =
+            |text: &str| text.to_socket_addrs().and_then(|mut all| all.next().ok_or_else(no_address));
+        let near = resolve(listen).and_then(Socket::bind).map_err(failed(listen, "cannot be listened at"))?;
+        let server = resolve(onward).map_err(failed(onward, "is no HOST:PORT"))?;
+        let any: IpAddr =
+            if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let far = Socket::bind(SocketAddr::new(any, 0)).map_err(failed(onward, "cannot be reached"))?;
+        Ok(Self {
+            engine: Engine::new(spec),
+            sockets: [near, far],
+            peers: [None, Some(server)],
+            ends: [HostId(from), HostId(to)],
+            spray: None,
+            read: Vec::new(),
+            clock: Clock::start(),
+            release: Late::default(),
+        })
+    }
+
+    /// From now on each datagram takes a path of its own among those of equal cost, drawn by a seed.
+    pub const fn spray(&mut self, seed: u64) {
+        self.spray = Some(Random::new(seed, Purpose::Balance, 0));
     }
 
     /// The address at which it listens.
@@ -99,27 +114,23 @@ impl Relay {
     /// # Errors
     /// If the system does not say.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.near.local_addr()
+        self.sockets[0].address()
     }
 
     /// Relays until `is_over` says so, which is asked twenty times a second at least.
     ///
     /// # Errors
-    /// If the sockets cannot be waited for.
+    /// If the sockets cannot be waited for, or read.
     pub fn run(&mut self, is_over: impl Fn() -> bool) -> Result<(), RelayError> {
         // Who may not is later, and hears how much at the end.
         let _ = run_in_real_time(PRIORITY);
         self.clock = Clock::start();
-        let mut buffer = vec![0; LARGEST_PACKET.get() as usize];
         while !is_over() {
             self.wait().map_err(RelayError::Poll)?;
             self.deliver();
             for end in [0, 1] {
-                for _ in 0..BATCH {
-                    let Some(length) = self.read(end, &mut buffer[HEADERS..]) else { break };
-                    self.take(end, &mut buffer[..HEADERS + length]);
-                    self.deliver();
-                }
+                self.read(end).map_err(RelayError::Poll)?;
+                self.deliver();
             }
         }
         Ok(())
@@ -127,34 +138,34 @@ impl Relay {
 
     fn wait(&self) -> io::Result<()> {
         let sleep = self.engine.next_at().since(self.clock.now()).min(LONGEST_SLEEP);
-        let mut fds = [&self.near, &self.far].map(|socket| PollFd::new(socket, PollFlags::IN));
+        let mut fds = self.sockets.each_ref().map(|socket| PollFd::new(socket, PollFlags::IN));
         match poll(&mut fds, Some(&timespec(sleep.as_ns()))) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The next datagram at an end. What the other side refused before is no error of this one.
-    fn read(&mut self, end: usize, buffer: &mut [u8]) -> Option<usize> {
-        if end == 0 {
-            let (length, client) = self.near.recv_from(buffer).ok()?;
-            self.client = Some(client);
-            return Some(length);
-        }
-        self.far.recv(buffer).ok()
-    }
-
-    /// A datagram enters the network; there is room for its headers before it.
-    fn take(&mut self, end: usize, packet: &mut [u8]) {
-        let Ok(length) = u16::try_from(packet.len()) else { return };
-        let [from, to] = [self.ends[end], self.ends[1 - end]].map(|host| v4(host).octets());
-        packet[..HEADERS].fill(0);
-        (packet[0], packet[8], packet[9]) = (0x45, u8::MAX, UDP);
-        packet[2..4].copy_from_slice(&length.to_be_bytes());
-        packet[12..16].copy_from_slice(&from);
-        packet[16..20].copy_from_slice(&to);
-        packet[24..26].copy_from_slice(&(length - 20).to_be_bytes());
-        self.engine.take(self.clock.now(), self.ends[end], packet);
+    /// Datagrams that have come to an end enter the network. Who is not the server is no concern of the far end.
+    fn read(&mut self, end: usize) -> io::Result<()> {
+        let Self { engine, sockets, peers, ends, spray, read, clock, .. } = self;
+        let (mut count, mut client) = (0, None);
+        sockets[end].receive(&mut |from, ecn, payload| {
+            if end == 0 {
+                client = Some(from);
+            } else if peers[1] != Some(from) {
+                return;
+            }
+            if read.len() == count {
+                read.push(Vec::new());
+            }
+            let path = spray.as_mut().map_or(0, |random| random.bits() as u16);
+            let hosts = [ends[end], ends[1 - end]];
+            count +=
+                usize::from(enclose(&mut read[count], hosts, ecn.map_or(0, |ecn| ecn as u8), path, payload));
+        })?;
+        peers[0] = client.or(peers[0]);
+        read[..count].iter().for_each(|packet| engine.take(clock.now(), ends[end], packet));
+        Ok(())
     }
 
     /// Hands on what is due.
@@ -163,17 +174,19 @@ impl Relay {
         if self.engine.next_at() > now {
             return;
         }
-        let Self { engine, near, far, client, ends, clock, release } = self;
+        let Self { engine, sockets, peers, ends, clock, release, .. } = self;
         engine.advance(now);
-        engine.release(|host, at, bytes| {
-            let payload = &bytes[HEADERS..];
-            let sent = match client {
-                _ if host == ends[1] => far.send(payload),
-                Some(client) => near.send_to(payload, *client),
-                None => return false,
+        engine.release(|host, at, packet| {
+            let end = usize::from(host == ends[1]);
+            let Some(to) = peers[end] else { return false };
+            let datagram = Datagram {
+                to,
+                ecn: EcnCodepoint::from_bits(packet[1] & ECN),
+                bytes: packet[HEADERS..].to_vec(),
             };
+            let sent = sockets[end].send(&datagram);
             release.add(clock.now().since(at));
-            sent.is_ok()
+            matches!(sent, Ok(Sending::Sent))
         });
     }
 
@@ -190,15 +203,32 @@ impl Relay {
     }
 }
 
+/// Writes a datagram as a packet of IPv4 between two hosts; `path` stands for its source port. `false`: it is too large for one.
+fn enclose(packet: &mut Vec<u8>, [from, to]: [HostId; 2], ecn: u8, path: u16, payload: &[u8]) -> bool {
+    let Ok(length) = u16::try_from(HEADERS + payload.len()) else { return false };
+    packet.clear();
+    packet.resize(HEADERS, 0);
+    (packet[0], packet[1], packet[8], packet[9]) = (0x45, ecn, u8::MAX, UDP);
+    packet[2..4].copy_from_slice(&length.to_be_bytes());
+    packet[12..16].copy_from_slice(&v4(from).octets());
+    packet[16..20].copy_from_slice(&v4(to).octets());
+    packet[20..22].copy_from_slice(&path.to_be_bytes());
+    packet[24..26].copy_from_slice(&(length - 20).to_be_bytes());
+    packet.extend_from_slice(payload);
+    true
+}
+
 fn no_address() -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, "no address")
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_types, reason = "a relay stands between real sockets")]
 mod tests {
     use super::*;
     use farspan_scenario::Request;
     use farspan_world::World;
+    use std::net::UdpSocket;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     fn spec(extra: &str) -> Spec {
@@ -253,6 +283,72 @@ mod tests {
         let (first, second) = (echoes(&lossy, 60).0, echoes(&lossy, 60).0);
         assert_eq!(first, second);
         assert!((20..60).contains(&first.len()), "{}", first.len());
+    }
+
+    /// Sends numbered datagrams through a relay, each ECT(0) (RFC 3168), to a server; gives what came there, in order.
+    fn arrivals(spec: &Spec, seed: Option<u64>, count: u8) -> Vec<(u8, Option<EcnCodepoint>)> {
+        let mut server = Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        let onward = server.address().unwrap().to_string();
+        let mut relay = Relay::bind(spec, "127.0.0.1:0", &onward, 0, spec.network.hosts - 1).unwrap();
+        seed.into_iter().for_each(|seed| relay.spray(seed));
+        let (to, is_over) = (relay.address().unwrap(), AtomicBool::new(false));
+        let mut client = Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        let mut seen = Vec::new();
+        std::thread::scope(|scope| {
+            scope.spawn(|| relay.run(|| is_over.load(Ordering::Relaxed)));
+            for n in 0..count {
+                let bytes = [&[n][..], &[0; 999]].concat();
+                assert_eq!(
+                    client.send(&Datagram { to, ecn: Some(EcnCodepoint::Ect0), bytes }).unwrap(),
+                    Sending::Sent
+                );
+            }
+            // Until it has been silent for half a second.
+            let mut quiet = 0;
+            while quiet < 50 {
+                let came = server.receive(&mut |_, ecn, bytes| seen.push((bytes[0], ecn))).unwrap();
+                quiet = if came > 0 { 0 } else { quiet + 1 };
+                std::thread::park_timeout(std::time::Duration::from_millis(10));
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        seen
+    }
+
+    #[test]
+    fn marks_of_ports_reach_the_server() {
+        let ports = |marking: &str| {
+            format!("scheme = {{ name = \"dctcp\", ports = {{ {marking}, at = \"enqueue\" }} }}\n")
+        };
+        let plain = arrivals(&spec(&ports("marking = \"red\", red = { min = 0.98, max = 0.99 }")), None, 20);
+        assert_eq!(plain, (0..20).map(|n| (n, Some(EcnCodepoint::Ect0))).collect::<Vec<_>>());
+        // A port that marks whatever finds a queue; the relay reads a burst at once, which waits at its host, and not there.
+        let slow = "[[fault]]\nkind = \"rate\"\nlink = \"tor0->host1#0\"\nrate = \"5Mbps\"\n";
+        let text = ports("marking = \"red\", red = { min = 0.0001, max = 0.0002 }") + slow;
+        let marked = arrivals(&spec(&text), None, 20);
+        assert_eq!(marked.len(), 20);
+        assert!(marked.iter().filter(|(_, ecn)| *ecn == Some(EcnCodepoint::Ce)).count() >= 10, "{marked:?}");
+    }
+
+    #[test]
+    fn sprayed_datagrams_overtake_each_other_and_others_do_not() {
+        // One of two ways is ten times slower.
+        let text = r#"
+host.jitter = "0ns"
+topology = { kind = "leaf_spine", leaves = 2, spines = 2, hosts = 1, link_rate = "100Mbps", link_delay = "1ms" }
+[[fault]]
+kind = "rate"
+link = "*->spine0#0"
+rate = "10Mbps"
+"#;
+        let request = Request { text: Some(text.to_owned()), is_idle: true, ..Request::new("relay") };
+        let spec = World::idle(&request.resolve().unwrap()).unwrap().spec;
+        let order = |seed| arrivals(&spec, seed, 40).into_iter().map(|(n, _)| n).collect::<Vec<_>>();
+        assert_eq!(order(None), (0..40).collect::<Vec<_>>());
+        let mut sprayed = order(Some(7));
+        assert_ne!(sprayed, (0..40).collect::<Vec<_>>(), "some overtake others");
+        sprayed.sort_unstable();
+        assert_eq!(sprayed, (0..40).collect::<Vec<_>>(), "and each comes once");
     }
 
     #[test]

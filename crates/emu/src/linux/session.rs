@@ -8,7 +8,7 @@ use super::recorder;
 use super::state::{Facts, Folder, HostFacts, Verdict};
 use super::tun::Tun;
 use crate::address::{v4, v6};
-use crate::engine::{Engine, LARGEST_PACKET, Observer};
+use crate::engine::{Engine, LARGEST_PACKET, Observer, PathTable};
 use crate::judge::{Bound, Judge, Paths};
 use farspan_scenario::Resolved;
 use farspan_sim::Trace;
@@ -175,6 +175,11 @@ impl Session {
     #[must_use]
     pub const fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    /// Lets a table choose the links of the flows that it names.
+    pub fn choose_paths(&mut self, table: PathTable) {
+        self.pump.engine.choose_paths(table);
     }
 
     /// Shows what hosts send, and what happens to packets at ports, to `observer`, on the thread that moves them: it must be quick.

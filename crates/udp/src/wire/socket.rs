@@ -34,6 +34,13 @@ impl Socket {
     }
 }
 
+#[cfg(unix)]
+impl std::os::fd::AsFd for Socket {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
 impl Wire for Socket {
     fn send(&mut self, datagram: &Datagram) -> io::Result<Sending> {
         let transmit = Transmit {
