@@ -87,7 +87,7 @@ struct PathRow {
 
 impl PathRow {
     fn fits(&self, from: HostId, to: HostId, datagram: &Datagram) -> bool {
-        fn matches<T: PartialEq>(wanted: Option<T>, found: Option<T>) -> bool {
+        fn matches<T: PartialEq + Copy>(wanted: Option<T>, found: Option<T>) -> bool {
             wanted.is_none() || wanted == found
         }
         let (source, destination) = datagram.ports.unzip();
@@ -103,7 +103,7 @@ impl PathRow {
 #[derive(Clone, Debug)]
 pub struct PathTable {
     rows: Vec<PathRow>,
-    /// What was found for flows: by row, hosts and flow.
+    /// The entropies found for flows, by row, hosts and flow; `None`: none leads over the link.
     found: BTreeMap<(usize, HostId, HostId, FlowId), Option<u16>>,
 }
 

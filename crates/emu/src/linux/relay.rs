@@ -64,7 +64,7 @@ pub struct Relay {
     ends: [HostId; 2],
     /// Draws a path for each datagram, if each has its own.
     spray: Option<Random>,
-    /// What has been read from a socket, and not yet taken by the network.
+    /// Packets that have been read from a socket, and that the network has not yet taken.
     read: Vec<Vec<u8>>,
     clock: Clock,
     release: Late,

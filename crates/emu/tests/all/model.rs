@@ -49,7 +49,7 @@ file = "{file}"
     )
 }
 
-/// What a port did with a packet: when, how large it was, to which host, marked or not, and whether it was dropped.
+/// The fate of a packet at a port: when, how large it was, to which host, marked or not, and whether it was dropped.
 type Deed = (Time, Bytes, HostId, bool, bool);
 
 fn monotonic_ns() -> u64 {
@@ -95,7 +95,7 @@ fn sink(ready: &mpsc::Sender<()>, are_sent: &AtomicBool) -> Vec<Duration> {
     }
 }
 
-/// What the simulator's port does with packets that hosts send at these times.
+/// The deeds of the simulator's port with packets that hosts send at these times.
 fn simulated(arrivals: &[(Time, HostId)]) -> Vec<Deed> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("flows.csv");
