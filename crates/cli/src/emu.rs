@@ -336,7 +336,7 @@ fn verdict(summary: &Summary, out: Option<&PathBuf>) -> String {
         "{} under {}, {} s; {}\n\n{}\n\
          packets     {} read: {} delivered, {lost} dropped or lost at ports, {other} otherwise, {} under way; {} marked\n\
          unread      {} packets dropped by the kernel\n\
-         core        {} of one, {}\n\
+         core        {} of one, {}; {} of the machine stolen by a hypervisor\n\
          stall       {} at most\n\
          bound       excess p99 {}, p99.9 {}; stall {}\n{written}",
         summary.scenario,
@@ -351,6 +351,7 @@ fn verdict(summary: &Summary, out: Option<&PathBuf>) -> String {
         judged.unread_drops,
         percent(Some(judged.core_share)),
         judged.scheduler,
+        percent(judged.steal_share),
         time(Some(judged.stall_us)),
         time(Some(*bound_p99_us)),
         time(Some(*bound_p999_us)),

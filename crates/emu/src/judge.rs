@@ -118,6 +118,8 @@ pub(crate) struct Judge {
     /// Whether it ran under SCHED_FIFO.
     pub(crate) is_real_time: bool,
     pub(crate) unread_drops: u64,
+    /// Share of the processors' time that was stolen from this machine, if that is known.
+    pub(crate) steal_share: Option<f64>,
     /// Why the emulation broke off, if it did.
     pub(crate) failure: Option<String>,
 }
@@ -133,6 +135,7 @@ impl Judge {
             cpu: Duration::ZERO,
             is_real_time: false,
             unread_drops: 0,
+            steal_share: None,
             failure: None,
         }
     }
@@ -179,6 +182,7 @@ impl Judge {
             release: self.release.summary(),
             stall_us: self.stall.as_us_f64(),
             unread_drops: self.unread_drops,
+            steal_share: self.steal_share,
             core_share: if end == Time::ZERO { 0.0 } else { self.cpu / end.since(Time::ZERO) },
             scheduler: if self.is_real_time { "SCHED_FIFO" } else { "SCHED_OTHER" }.to_owned(),
             packets,

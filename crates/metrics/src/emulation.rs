@@ -73,6 +73,9 @@ pub struct Emulation {
     pub stall_us: f64,
     /// Packets that the kernel dropped before they were read: no port counts them.
     pub unread_drops: u64,
+    /// Share of the time of this machine's processors that a hypervisor gave to others: an emulation is late then, whatever it does.
+    /// 0 where there is none; `None`: the system does not say.
+    pub steal_share: Option<f64>,
     /// CPU time over run time of the thread that emulates.
     pub core_share: f64,
     /// How that thread was scheduled: `SCHED_FIFO` or `SCHED_OTHER`.

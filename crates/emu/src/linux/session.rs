@@ -1,5 +1,6 @@
 //! An emulation from `up` to `down`, in the process that moves its packets.
 
+use super::clock::ProcessorTime;
 use super::name::{Name, NameError, Namespace, remove_empty_folders};
 use super::namespace::{self, NamespaceError};
 use super::probe;
@@ -190,7 +191,7 @@ impl Session {
     /// Moves packets until `is_over` says so; gives the results of the time since.
     pub fn run(mut self, resolved: &Resolved, world: &World, is_over: impl Fn() -> bool) -> Finished {
         let (stop, state) = (AtomicBool::new(false), Mutex::new(None));
-        let before = self.drops();
+        let (before, processors) = (self.drops(), ProcessorTime::now());
         let file = self.facts.out.as_ref().map(|out| out.join(CAPTURE));
         let file = file.filter(|_| !world.spec.trace.ports.is_empty());
         let comment = format!(
@@ -221,6 +222,8 @@ impl Session {
         let end = self.pump.now();
         self.pump.engine.advance(end);
         self.pump.judge.unread_drops = self.drops().saturating_sub(before);
+        self.pump.judge.steal_share =
+            processors.zip(ProcessorTime::now()).map(|(before, after)| after.stolen_since(before));
         let mut finished = self.finish(resolved, world, end);
         if let Err(error) = recorded {
             finished.results.summary.warnings.push(format!("{CAPTURE}: cannot be written ({error})"));
