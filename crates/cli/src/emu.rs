@@ -1,19 +1,23 @@
 //! `farspan emu`: the life of an emulation, from the command line.
 
-use crate::args::{EmuArgs, EmuDownArgs, EmuExecArgs, EmuPart, EmuStatusArgs, EmuUdpArgs, EmuUpArgs};
+use crate::args::{
+    EmuArgs, EmuDownArgs, EmuExecArgs, EmuPart, EmuServeArgs, EmuStatusArgs, EmuUdpArgs, EmuUpArgs,
+};
 use crate::format::{NONE, Table, number, percent, time};
 use crate::progress::{catch_interrupts, interrupted};
 use crate::{Failure, Itself, output, report};
 use farspan_emu::{
-    ChoiceError, DownError, ExecError, Facts, Name, NameError, PathTable, Relay, RelayError, Session, Status,
-    UpError, check, choose, fits,
+    ChoiceError, DownError, ExecError, Facts, Name, NameError, PathTable, Relay, RelayError, Session, State,
+    Status, UpError, check, choose, fits,
 };
 use farspan_metrics::{Emulation, Lateness, Summary};
 use farspan_scenario::{Request, Resolved};
+use farspan_units::random::entity;
 use farspan_world::runner::{self, Job};
 use farspan_world::{ResultFolder, World};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
@@ -42,7 +46,11 @@ impl From<ChoiceError> for Failure {
 
 impl From<ExecError> for Failure {
     fn from(error: ExecError) -> Self {
-        Self::BadInput(error.to_string())
+        match error {
+            ExecError::NoProgram { .. } => Self::Program(error.to_string(), 127),
+            ExecError::NotExecutable { .. } => Self::Program(error.to_string(), 126),
+            _ => Self::BadInput(error.to_string()),
+        }
     }
 }
 
@@ -57,9 +65,15 @@ impl From<RelayError> for Failure {
 
 impl From<DownError> for Failure {
     fn from(error: DownError) -> Self {
-        Self::Failed(error.to_string())
+        match error {
+            DownError::NotRoot => Self::BadInput(error.to_string()),
+            _ => Self::Failed(error.to_string()),
+        }
     }
 }
+
+/// The shortest round trip, in microseconds, of which 5% are what a thread needs to wake up.
+const LEAST_RTT_US: f64 = 2000.0;
 
 /// Does what one of the subcommands asks for.
 pub fn emu(args: &EmuArgs, itself: &Itself<'_>) -> Result<(), Failure> {
@@ -84,53 +98,71 @@ fn name(args: &EmuUpArgs) -> Result<Name, Failure> {
     Ok(args.name.as_deref().map(str::parse).transpose()?.unwrap_or_default())
 }
 
-/// The scenario, whose workload is left out: programs send.
-fn resolved(args: &EmuUpArgs) -> Result<Resolved, Failure> {
-    Ok(Request { is_idle: true, ..args.scenario.request(args.seed) }.resolve()?)
+/// The network that an emulation is to have.
+struct Wanted {
+    resolved: Resolved,
+    world: World,
+    paths: Option<PathTable>,
+    /// Of all that was read: the process of an emulation reads it anew, and must find the same.
+    fingerprint: u64,
 }
 
-fn world(args: &EmuUpArgs, resolved: &Resolved) -> Result<World, Failure> {
-    let mut world = World::idle(resolved)?;
-    world.trace(&[], &args.pcap)?;
-    Ok(world)
-}
-
-/// The table of paths, if there is one.
-fn paths(args: &EmuUpArgs, world: &World) -> Result<Option<PathTable>, Failure> {
-    let read = |file: &PathBuf| {
-        let bad = |error: &dyn std::fmt::Display| Failure::BadInput(format!("{}: {error}", file.display()));
-        let text = std::fs::read_to_string(file).map_err(|error| bad(&error))?;
-        PathTable::read(&text, &world.spec.network, world.spec.seed).map_err(|error| bad(&error))
-    };
-    args.paths.as_ref().map(read).transpose()
+impl Wanted {
+    /// Reads a scenario, whose workload is left out since programs send, and the table of paths, if there is one.
+    fn read(args: &EmuUpArgs) -> Result<Self, Failure> {
+        let resolved = Request { is_idle: true, ..args.scenario.request(args.seed) }.resolve()?;
+        let mut world = World::idle(&resolved)?;
+        world.trace(&[], &args.pcap)?;
+        fits(&world)?;
+        let bad =
+            |file: &PathBuf, error: &dyn Display| Failure::BadInput(format!("{}: {error}", file.display()));
+        let read = |file: &PathBuf| {
+            let text = std::fs::read_to_string(file).map_err(|error| bad(file, &error))?;
+            let table = PathTable::read(&text, &world.spec.network, world.spec.seed);
+            Ok::<_, Failure>((table.map_err(|error| bad(file, &error))?, text))
+        };
+        let (paths, text) = args.paths.as_ref().map(read).transpose()?.unzip();
+        let fingerprint = entity(&(resolved.to_toml() + &text.unwrap_or_default()));
+        Ok(Self { resolved, world, paths, fingerprint })
+    }
 }
 
 fn up(args: &EmuUpArgs, itself: &Itself<'_>) -> Result<(), Failure> {
     let name = name(args)?;
     // Bad input must show before anything is made.
-    let resolved = resolved(args)?;
-    let world = world(args, &resolved)?;
-    fits(&world)?;
-    paths(args, &world)?;
+    let Wanted { world, fingerprint, .. } = Wanted::read(args)?;
     check()?;
-    if farspan_emu::status(&name).is_up {
+    if matches!(farspan_emu::status(&name).state, State::Up | State::ComingUp) {
         return Err(UpError::Up { name }.into());
     }
-    let facts = start(args, &name, itself).inspect_err(|_| {
-        if !farspan_emu::status(&name).is_up {
-            // Nothing is left of one that did not come up; if that fails, there is `down`.
-            let _ = farspan_emu::down(&name);
+    let facts = start(args, &name, fingerprint, itself).inspect_err(|_| {
+        // Nothing is to be left of one that did not come up, unless another command has it.
+        if let State::Ended | State::Killed = farspan_emu::status(&name).state
+            && let Err(error) = farspan_emu::down(&name)
+        {
+            output::note(&format!("warning: not all of it could be removed: {error}"));
         }
     })?;
     for warning in &world.warnings {
         output::note(&format!("warning: {warning}"));
+    }
+    if !facts.is_real_time {
+        output::note(
+            "warning: the system refuses SCHED_FIFO: it runs as an ordinary program does, and will be late more often",
+        );
+    }
+    if facts.shortest_rtt_us < LEAST_RTT_US {
+        output::note(&format!(
+            "warning: the shortest round trip is {}: 5% of it are less than a thread needs to wake up, so that it will be void",
+            time(Some(facts.shortest_rtt_us))
+        ));
     }
     output::text(&page(&facts));
     Ok(())
 }
 
 /// Starts this command anew, as the process of the emulation, and waits until it is up.
-fn start(args: &EmuUpArgs, name: &Name, itself: &Itself<'_>) -> Result<Facts, Failure> {
+fn start(args: &EmuUpArgs, name: &Name, fingerprint: u64, itself: &Itself<'_>) -> Result<Facts, Failure> {
     let log = name.log();
     let io =
         |error: std::io::Error| Failure::Failed(format!("{}: cannot be written ({error})", log.display()));
@@ -141,6 +173,7 @@ fn start(args: &EmuUpArgs, name: &Name, itself: &Itself<'_>) -> Result<Facts, Fa
     };
     let mut command = Command::new(first);
     command.args(words).args(["emu", "serve"]).args(arguments(args, name));
+    command.args(["--fingerprint", &fingerprint.to_string()]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::from(file));
     let failed =
         |error: std::io::Error| Failure::Failed(format!("the emulation cannot be started ({error})"));
@@ -210,7 +243,7 @@ fn page(facts: &Facts) -> String {
 }
 
 /// The process of an emulation: moves packets until it is told to end, and writes the results.
-fn serve(args: &EmuUpArgs) -> Result<(), Failure> {
+fn serve(args: &EmuServeArgs) -> Result<(), Failure> {
     let (session, resolved, world, folder) = match open(args) {
         Ok(open) => open,
         Err(failure) => {
@@ -241,11 +274,16 @@ fn serve(args: &EmuUpArgs) -> Result<(), Failure> {
 
 type Opened = (Session, Resolved, World, Option<ResultFolder>);
 
-fn open(args: &EmuUpArgs) -> Result<Opened, Failure> {
+fn open(args: &EmuServeArgs) -> Result<Opened, Failure> {
     farspan_emu::detach();
-    let (name, resolved) = (name(args)?, resolved(args)?);
-    let world = world(args, &resolved)?;
-    let paths = paths(args, &world)?;
+    let EmuServeArgs { up: args, fingerprint: expected } = args;
+    let name = name(args)?;
+    let Wanted { resolved, world, paths, fingerprint } = Wanted::read(args)?;
+    if fingerprint != *expected {
+        let problem =
+            "is no file that can be read twice, or was changed meanwhile: write it to a file of its own";
+        return Err(Failure::BadInput(format!("{}: {problem}", args.scenario.scenario)));
+    }
     let absolute = |out: &PathBuf| std::path::absolute(out).unwrap_or_else(|_| out.clone());
     let out = args.out.as_ref().map(absolute);
     let job = Job::new(resolved.clone(), out.clone());
@@ -270,10 +308,7 @@ fn say(said: &Said) {
 
 fn exec(args: &EmuExecArgs) -> Result<(), Failure> {
     let name = choose(args.name.as_deref())?;
-    match farspan_emu::exec(&name, &args.host, &args.command)? {
-        0 => Ok(()),
-        code => Err(Failure::Program(code)),
-    }
+    Err(farspan_emu::exec(&name, &args.host, &args.command).into())
 }
 
 fn status(args: &EmuStatusArgs) -> Result<(), Failure> {
@@ -285,15 +320,15 @@ fn status(args: &EmuStatusArgs) -> Result<(), Failure> {
         output::text("no emulation is up\n");
     }
     for name in names {
-        let Status { is_up, facts, state } = farspan_emu::status(&name);
-        if !is_up {
-            output::text(&format!(
-                "{name}: was killed; `farspan emu down --name {name}` removes what is left\n"
-            ));
-            continue;
+        let Status { state, facts, emulation } = farspan_emu::status(&name);
+        match facts.filter(|_| state == State::Up) {
+            Some(facts) => output::text(&page(&facts)),
+            None => {
+                output::text(&format!("the emulation {name} {}\n", state.advice(&name)));
+                continue;
+            }
         }
-        output::text(&facts.as_ref().map_or_else(|| format!("{name}: is coming up\n"), page));
-        if let Some(state) = state {
+        if let Some(state) = emulation {
             let rendered = serde_json::to_string_pretty(&state).expect("a document has a JSON form");
             output::text(&format!("so far: {rendered}\n"));
         }

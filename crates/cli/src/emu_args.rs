@@ -28,7 +28,18 @@ pub enum EmuPart {
     Udp(EmuUdpArgs),
     /// The process of an emulation: `up` starts it.
     #[command(hide = true)]
-    Serve(EmuUpArgs),
+    Serve(EmuServeArgs),
+}
+
+/// Arguments of the process of an emulation.
+#[derive(Args, Debug)]
+pub struct EmuServeArgs {
+    /// Those of `up`.
+    #[command(flatten)]
+    pub up: EmuUpArgs,
+    /// The fingerprint of what `up` has read.
+    #[arg(long)]
+    pub fingerprint: u64,
 }
 
 /// Arguments of `emu up`.

@@ -63,9 +63,9 @@ enum Failure {
     /// An emulation was void: 6.
     #[cfg(target_os = "linux")]
     Void(String),
-    /// A program at an emulated host ended with this code, and has said why itself.
+    /// A program cannot be run at an emulated host: 126 or 127, as shells have it.
     #[cfg(target_os = "linux")]
-    Program(u8),
+    Program(String, u8),
     /// Interrupted; what was written stays readable: 130.
     Interrupted,
     /// An invariant does not hold: 101, the code of panics.
@@ -81,7 +81,7 @@ impl Failure {
             #[cfg(target_os = "linux")]
             Self::Void(message) => (message, 6),
             #[cfg(target_os = "linux")]
-            Self::Program(code) => (String::new(), code),
+            Self::Program(message, code) => (message, code),
             Self::Interrupted => ("interrupted; what was written is marked partial".to_owned(), 130),
             Self::Bug(bug) => (bug.to_string(), 101),
         }

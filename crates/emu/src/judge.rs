@@ -12,9 +12,13 @@ const LEAST_BOUND: Duration = Duration::from_us(100);
 const SHARE_P99: f64 = 0.01;
 const SHARE_P999: f64 = 0.05;
 
-/// The share of the shortest RTT for which the thread may be held at once. No percentile excuses a longer stall, however long the
-/// run is.
+/// The share of the shortest RTT for which the thread may be held at once, and the most of it. No percentile excuses a longer stall,
+/// however long the run is.
 const SHARE_STALL: f64 = 0.5;
+const MOST_STALL: Duration = Duration::from_ms(10);
+
+/// The least share of probes that must be read: a host whose probes do not come could be late unseen.
+const SHARE_PROBES: f64 = 0.9;
 
 /// A histogram of how late something was.
 #[derive(Clone, Debug, Default)]
@@ -52,13 +56,13 @@ pub struct Bound {
 
 impl Bound {
     /// The bound of a network whose shortest RTT is this: 100 us or 1% of it, the larger, for the 99th percentile, and 5% of it
-    /// for the 99.9th. A stall takes less than half of it.
+    /// for the 99.9th. A stall takes half of it at most, and no more than 10 ms.
     #[must_use]
     pub fn of_rtt(shortest: Duration) -> Self {
         Self {
             p99: shortest.mul_f64(SHARE_P99).max(LEAST_BOUND),
             p999: shortest.mul_f64(SHARE_P999),
-            stall: shortest.mul_f64(SHARE_STALL),
+            stall: shortest.mul_f64(SHARE_STALL).min(MOST_STALL),
         }
     }
 }
@@ -111,6 +115,10 @@ pub(crate) struct Judge {
     pub(crate) excess: Late,
     /// Of all packets.
     pub(crate) release: Late,
+    /// Probes that were due.
+    pub(crate) probes: u64,
+    /// Hosts whose devices are gone.
+    pub(crate) gone: u64,
     /// The longest time for which the thread was held.
     pub(crate) stall: Duration,
     /// CPU time of the thread.
@@ -131,6 +139,8 @@ impl Judge {
             read: Late::default(),
             excess: Late::default(),
             release: Late::default(),
+            probes: 0,
+            gone: 0,
             stall: Duration::ZERO,
             cpu: Duration::ZERO,
             is_real_time: false,
@@ -162,8 +172,16 @@ impl Judge {
         if !packets.conserved() {
             reasons.push(format!("packets without a fate: {packets:?}"));
         }
+        if self.gone > 0 {
+            reasons.push(format!("the devices of {} hosts are gone", self.gone));
+        }
         if self.excess.count == 0 && packets.read > 0 {
             reasons.push("it was too short for a probe: nobody knows how late it was".to_owned());
+        } else if (self.read.count as f64) < SHARE_PROBES * self.probes as f64 {
+            let (read, due) = (self.read.count, self.probes);
+            reasons.push(format!(
+                "{read} of {due} probes came: hosts whose probes do not come may be late unseen"
+            ));
         }
         reasons
     }
@@ -213,6 +231,7 @@ mod tests {
         let us = Duration::from_us;
         assert_eq!(Bound::of_rtt(us(20)), Bound { p99: us(100), p999: us(1), stall: us(10) });
         assert_eq!(Bound::of_rtt(us(20_000)), Bound { p99: us(200), p999: us(1000), stall: us(10_000) });
+        assert_eq!(Bound::of_rtt(us(100_000)).stall, us(10_000));
     }
 
     #[test]
@@ -234,6 +253,16 @@ mod tests {
         held.stall = Duration::from_ms(15);
         let held = verdict(&held);
         assert!(held.void && held.reasons[0].contains("held for 15ms"), "{held:?}");
+    }
+
+    #[test]
+    fn probes_that_do_not_come_make_a_run_void() {
+        let mut blind = judge(&[(Duration::from_us(50), 100)]);
+        (0..89).for_each(|_| blind.read.add(Duration::from_us(50)));
+        blind.probes = 98;
+        assert!(!verdict(&blind).void);
+        blind.probes = 100;
+        assert!(verdict(&blind).reasons[0].contains("89 of 100 probes"), "{:?}", verdict(&blind).reasons);
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub struct Emulation {
     pub bound_p99_us: f64,
     /// The most that the 99.9th percentile may be: 5% of the shortest RTT.
     pub bound_p999_us: f64,
-    /// The longest that its thread may be held at once: half of the shortest RTT.
+    /// The longest that its thread may be held at once: half of the shortest RTT, 10 ms at most.
     pub bound_stall_us: f64,
     /// The excess delay of probes, 100 a second over all pairs of hosts in turn: late reads and late releases together.
     pub excess: Lateness,

@@ -3,9 +3,9 @@
 
 use crate::common::{Folder, farspan, stderr, stdout};
 use serde_json::Value;
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 const SCENARIO: &str = r#"
@@ -48,12 +48,14 @@ impl Lab {
         farspan(&["emu", "down", "--name", &self.name])
     }
 
+    /// The process that moves its packets, or makes the namespaces.
+    fn process(&self) -> Option<u32> {
+        std::fs::read_to_string(format!("/run/farspan-emu/{}.lock", self.name)).ok()?.parse().ok()
+    }
+
     fn signal(&self, signal: &str) {
-        let facts =
-            std::fs::read_to_string(format!("/run/farspan-emu/{}/emulation.json", self.name)).unwrap();
-        let facts: Value = serde_json::from_str(&facts).unwrap();
-        let status = Command::new("kill").args([signal, &facts["pid"].to_string()]).status().unwrap();
-        assert!(status.success());
+        let process = self.process().unwrap().to_string();
+        assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
     }
 
     /// Everything of it that is still on the machine.
@@ -100,7 +102,12 @@ fn a_program_runs_at_a_host_and_the_results_are_those_of_a_run() {
     let names = lab.exec("host1", &["cat", "/etc/hosts"]);
     assert!(stdout(&names).contains("10.0.0.1 host0\n"), "{names:?}");
     assert_eq!(code(&lab.exec("0", &["sh", "-c", "exit 7"])), 7);
-    assert_eq!(code(&lab.exec("1", &["sh", "-c", "kill -9 $$"])), 137);
+    let killed = lab.exec("1", &["sh", "-c", "kill -9 $$"]);
+    assert_eq!(killed.status.signal(), Some(9), "it is the program itself");
+    assert_eq!(
+        (code(&lab.exec("1", &["no-such-program"])), code(&lab.exec("1", &[&lab.folder.path("lab.toml")]))),
+        (127, 126)
+    );
     let nobody = lab.exec("host2", &["true"]);
     assert_eq!(code(&nobody), 2);
     assert!(stderr(&nobody).contains("host0 to host1"), "{}", stderr(&nobody));
@@ -157,6 +164,73 @@ fn nothing_is_left_of_emulations_that_end_or_are_killed() {
     assert_eq!(code(&beside.exec("1", &["true"])), 0, "the one beside it is untouched");
     beside.down();
     assert_eq!(beside.traces(), Vec::<String>::new());
+}
+
+#[test]
+fn nothing_is_left_of_an_emulation_that_is_ended_or_killed_while_it_comes_up() {
+    if !can_run() {
+        return;
+    }
+    let lab = Lab::new("early");
+    for (round, kill) in [true, false, true, false, true].into_iter().enumerate() {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_farspan"));
+        command.args(["emu", "up", &lab.folder.path("lab.toml"), "--name", &lab.name]);
+        command.args(["--set", "topology.hosts=40"]).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut up = command.spawn().unwrap();
+        while lab.process().is_none() {
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+        std::thread::park_timeout(Duration::from_millis(10 + 60 * round as u64));
+        if kill {
+            lab.signal("-9");
+        } else {
+            let down = lab.down();
+            assert!(matches!(code(&down), 0 | 6), "round {round}: {}", stderr(&down));
+        }
+        up.wait().unwrap();
+        // What the command itself did not remove, `down` does; often there is nothing.
+        lab.down();
+        assert_eq!(lab.traces(), Vec::<String>::new(), "round {round}");
+    }
+}
+
+#[test]
+fn an_emulation_that_ended_by_itself_has_a_verdict_and_the_next_of_its_name_has_its_own() {
+    if !can_run() {
+        return;
+    }
+    let lab = Lab::new("ended");
+    assert_eq!(code(&lab.up()), 0);
+    lab.signal("-TERM");
+    while Path::new(&format!("/proc/{}", lab.process().unwrap())).join("exe").exists() {
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+    let status = farspan(&["emu", "status", "--name", &lab.name]);
+    assert!(stdout(&status).contains("has ended"), "{status:?}");
+    let over = lab.exec("0", &["true"]);
+    assert!(code(&over) == 2 && stderr(&over).contains("has ended"), "{}", stderr(&over));
+    assert_eq!(code(&lab.up()), 0);
+    lab.signal("-9");
+    let down = lab.down();
+    assert!(code(&down) == 6 && stderr(&down).contains("killed"), "{}", stderr(&down));
+}
+
+#[test]
+fn a_scenario_that_cannot_be_read_twice_is_refused() {
+    if !can_run() {
+        return;
+    }
+    let lab = Lab::new("twice");
+    let mut command = Command::new("bash");
+    let words = format!(
+        "'{}' emu up <(cat '{}') --name {}",
+        env!("CARGO_BIN_EXE_farspan"),
+        lab.folder.path("lab.toml"),
+        lab.name
+    );
+    let up = command.args(["-c", &words]).output().unwrap();
+    assert_eq!(code(&up), 2, "{}", stderr(&up));
+    assert_eq!(lab.traces(), Vec::<String>::new());
 }
 
 #[test]

@@ -7,12 +7,16 @@ use super::state::{Facts, Folder, Verdict};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Command, ExitStatus};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 /// How long an emulation may take to write its results, in steps of `STEP`.
 const STEPS: u32 = 3000;
+/// How often its lock is asked for: each takes a tenth of a second.
+const HOLDS: u32 = 100;
 const STEP: Duration = Duration::from_millis(20);
 
 /// Which emulation is meant, where that does not go without saying.
@@ -70,11 +74,16 @@ pub fn choose(name: Option<&str>) -> Result<Name, ChoiceError> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExecError {
-    /// The emulation was killed.
-    #[error("the emulation {name} was killed: `farspan emu down --name {name}` removes what is left")]
-    Killed {
+    /// It takes root.
+    #[error("to run a program at an emulated host takes root: run `sudo farspan emu exec ...`")]
+    NotRoot,
+    /// The emulation runs no more.
+    #[error("the emulation {name} {}", state.advice(name))]
+    Over {
         /// The name.
         name: Name,
+        /// How it is.
+        state: State,
     },
     /// There is no such host.
     #[error("there is no host {host:?}: write a name or a number, host0 to host{}", hosts - 1)]
@@ -84,54 +93,121 @@ pub enum ExecError {
         /// How many there are.
         hosts: usize,
     },
+    /// There is no such program.
+    #[error("{}: there is no such program", program.display())]
+    NoProgram {
+        /// As it was asked for.
+        program: PathBuf,
+    },
+    /// It is no program.
+    #[error("{}: this file cannot be run: is it executable?", program.display())]
+    NotExecutable {
+        /// The file.
+        program: PathBuf,
+    },
     /// It cannot be started.
     #[error("`ip netns exec` cannot be started ({0}): install iproute2")]
     Start(#[source] io::Error),
 }
 
-/// Runs a program at a host, with the standard input and output of this process; gives its exit code, or 128 and the number of the
-/// signal that ended it.
-///
-/// # Errors
-/// If the emulation is not up, or has no such host.
-pub fn exec(name: &Name, host: &str, command: &[OsString]) -> Result<u8, ExecError> {
-    let folder = Folder::of(name);
-    let killed = || ExecError::Killed { name: name.clone() };
-    let facts = folder.facts().ok().filter(|_| folder.is_up()).ok_or_else(killed)?;
-    let unknown = || ExecError::Host { host: host.to_owned(), hosts: facts.hosts.len() };
-    let number = facts.host(host).ok_or_else(unknown)?;
+/// Becomes a program at a host: this process has its input, output, signals and exit code from then on. Gives why it could not.
+#[must_use]
+pub fn exec(name: &Name, host: &str, command: &[OsString]) -> ExecError {
+    if !rustix::process::geteuid().is_root() {
+        return ExecError::NotRoot;
+    }
+    let Status { state, facts, .. } = status(name);
+    let Some(facts) = facts.filter(|_| state == State::Up) else {
+        return ExecError::Over { name: name.clone(), state };
+    };
+    let Some(number) = facts.host(host) else {
+        return ExecError::Host { host: host.to_owned(), hosts: facts.hosts.len() };
+    };
+    if let Some(error) = command.first().and_then(|program| cannot_run(Path::new(program))) {
+        return error;
+    }
     let mut program = Command::new("ip");
     program.args(["netns", "exec", &facts.hosts[number].namespace]).args(command);
-    program.status().map(code).map_err(ExecError::Start)
+    ExecError::Start(program.exec())
 }
 
-fn code(status: ExitStatus) -> u8 {
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
-    u8::try_from(code).unwrap_or(1)
+/// Why a program cannot be run, as far as its file says: `ip` says little.
+fn cannot_run(program: &Path) -> Option<ExecError> {
+    let is_executable = |path: &Path| {
+        std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    let found = if program.components().count() > 1 {
+        program.exists().then(|| program.to_owned())
+    } else {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| is_executable(path))
+    };
+    match found {
+        None => Some(ExecError::NoProgram { program: program.to_owned() }),
+        Some(found) => (!is_executable(&found)).then_some(ExecError::NotExecutable { program: found }),
+    }
+}
+
+/// Whether an emulation runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// Its process is making it.
+    ComingUp,
+    /// A process moves its packets.
+    Up,
+    /// Its process has ended, and left a verdict.
+    Ended,
+    /// Its process was killed.
+    Killed,
+}
+
+impl State {
+    /// What to do about an emulation of this name in this state.
+    #[must_use]
+    pub fn advice(self, name: &Name) -> String {
+        match self {
+            Self::ComingUp => "is coming up: try again in a moment".to_owned(),
+            Self::Up => "is up".to_owned(),
+            Self::Ended => format!(
+                "has ended: `farspan emu down --name {name}` shows its verdict, and removes what is left"
+            ),
+            Self::Killed => format!("was killed: `farspan emu down --name {name}` removes what is left"),
+        }
+    }
 }
 
 /// How an emulation is.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Status {
-    /// Whether a process moves its packets; else it was killed.
-    pub is_up: bool,
-    /// Its facts, if that is known.
+    /// Whether it runs.
+    pub state: State,
+    /// Its facts, if they are known.
     pub facts: Option<Facts>,
     /// Its own last words on itself, as the results have it.
-    pub state: Option<serde_json::Value>,
+    pub emulation: Option<serde_json::Value>,
 }
 
 /// How an emulation is.
 #[must_use]
 pub fn status(name: &Name) -> Status {
     let folder = Folder::of(name);
-    Status { is_up: folder.is_up(), facts: folder.facts().ok(), state: folder.state().ok() }
+    let (facts, has_verdict) = (folder.facts().ok(), folder.verdict().is_ok());
+    let state = match folder.is_up() {
+        _ if has_verdict => State::Ended,
+        true if facts.is_some() => State::Up,
+        true => State::ComingUp,
+        false => State::Killed,
+    };
+    Status { state, facts, emulation: folder.state().ok() }
 }
 
 /// Why an emulation could not be ended.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DownError {
+    /// It takes root.
+    #[error("to end an emulation takes root: run `sudo farspan emu down`")]
+    NotRoot,
     /// Something of it cannot be removed.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
@@ -141,23 +217,46 @@ pub enum DownError {
         /// The process.
         pid: u32,
     },
+    /// Another process makes or clears it.
+    #[error(
+        "another command starts or ends the emulation {name} at this moment: look at `farspan emu status`"
+    )]
+    Busy {
+        /// The name.
+        name: Name,
+    },
+    /// Its lock cannot be taken.
+    #[error("{}: cannot be locked ({source})", path.display())]
+    Lock {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
 }
 
-/// Ends an emulation, and removes all of it; gives its verdict, or `None` if it had been killed, so that there is none.
+/// Ends an emulation, and removes all of it; gives its verdict, or `None` if it had been killed, so that there is none. One that is
+/// coming up is ended as well.
 ///
 /// # Errors
 /// If its process does not end, or something cannot be removed.
 pub fn down(name: &Name) -> Result<Option<Verdict>, DownError> {
-    let folder = Folder::of(name);
-    if let Some(facts) = folder.facts().ok().filter(|_| folder.is_up()) {
-        stop(&folder, facts.pid)?;
+    if !rustix::process::geteuid().is_root() {
+        return Err(DownError::NotRoot);
     }
+    let folder = Folder::of(name);
+    if let Some(pid) = folder.holder().filter(|_| folder.is_up()) {
+        stop(pid)?;
+    }
+    // From here on nobody else makes or clears it. The command that started one which did not come up clears it as well.
+    let hold = || folder.hold().map_err(|source| DownError::Lock { path: name.lock(), source }).transpose();
+    let held = (0..HOLDS).find_map(|_| hold()).ok_or_else(|| DownError::Busy { name: name.clone() })??;
     let verdict = folder.verdict().ok();
-    clear(name)?;
+    clear(name, held)?;
     Ok(verdict)
 }
 
-fn stop(folder: &Folder, pid: u32) -> Result<(), DownError> {
+fn stop(pid: u32) -> Result<(), DownError> {
     let stuck = DownError::Stuck { pid };
     let Some(process) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Err(stuck) };
     let _ = kill_process(process, Signal::TERM);
@@ -165,7 +264,7 @@ fn stop(folder: &Folder, pid: u32) -> Result<(), DownError> {
         // Whoever started it may not have asked for its end: then a name without memory is all that is left.
         let is_gone = test_kill_process(process).is_err()
             || std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.is_empty());
-        if is_gone && !folder.is_up() {
+        if is_gone {
             return Ok(());
         }
         std::thread::park_timeout(STEP);

@@ -9,6 +9,8 @@ const FOLDER: &str = "/run/farspan-emu";
 const NAMESPACES: &str = "/run/netns";
 const SETTINGS: &str = "/etc/netns";
 const LONGEST: usize = 32;
+const LOCK: &str = ".lock";
+const PREFIX: &str = "farspan-";
 
 /// The name of an emulation: letters, digits and underscores.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -46,13 +48,22 @@ impl Default for Name {
 }
 
 impl Name {
-    /// The emulations of which there is a folder, up or killed.
+    /// The emulations of which there is anything: a folder, a lock, a namespace. They are up, have ended, or were killed.
     #[must_use]
     pub fn known() -> Vec<Self> {
-        let mut names: Vec<_> =
-            entries(Path::new(FOLDER)).iter().filter_map(|name| name.parse().ok()).collect();
+        let folders = entries(Path::new(FOLDER)).into_iter();
+        let folders = folders.map(|entry| entry.strip_suffix(LOCK).map(str::to_owned).unwrap_or(entry));
+        let namespaces = entries(Path::new(NAMESPACES)).into_iter().chain(entries(Path::new(SETTINGS)));
+        let owners = namespaces.filter_map(|namespace| owner(&namespace).map(str::to_owned));
+        let mut names: Vec<Self> = folders.chain(owners).filter_map(|name| name.parse().ok()).collect();
         names.sort_unstable();
+        names.dedup();
         names
+    }
+
+    /// The file that the process of the emulation keeps locked. It lies beside the folder, so that the folder can go while it is held.
+    pub(super) fn lock(&self) -> PathBuf {
+        Path::new(FOLDER).join(format!("{}{LOCK}", self.0))
     }
 
     pub(super) fn folder(&self) -> PathBuf {
@@ -67,7 +78,7 @@ impl Name {
 
     fn prefix(&self) -> String {
         // No name has a hyphen: no other emulation's namespaces begin so.
-        format!("farspan-{}-", self.0)
+        format!("{PREFIX}{}-", self.0)
     }
 
     pub(super) fn namespace(&self, host: u32) -> Namespace {
@@ -83,6 +94,12 @@ impl Name {
         all.dedup();
         all.into_iter().map(Namespace).collect()
     }
+}
+
+/// The name of the emulation that a namespace belongs to, if it does to one.
+fn owner(namespace: &str) -> Option<&str> {
+    let (name, host) = namespace.strip_prefix(PREFIX)?.rsplit_once('-')?;
+    host.bytes().all(|digit| digit.is_ascii_digit()).then_some(name)
 }
 
 fn entries(folder: &Path) -> Vec<String> {
@@ -130,5 +147,11 @@ mod tests {
         for wrong in ["", "a-b", "../x", "a b", &"x".repeat(33)] {
             assert!(wrong.parse::<Name>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_namespace_names_its_emulation() {
+        assert_eq!(owner("farspan-lab_1-12"), Some("lab_1"));
+        assert_eq!((owner("farspan-lab"), owner("farspan-lab-x"), owner("lab-1")), (None, None, None));
     }
 }

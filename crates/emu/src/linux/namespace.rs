@@ -19,6 +19,10 @@ pub(super) const LEAST_V6_MTU: Bytes = Bytes::new(1280);
 /// Packets that a device keeps until they are read: a stall of the emulator is then lateness, and not a loss.
 pub(super) const TUN_QUEUE: usize = 10_000;
 
+/// How often processes are looked for that are to end, and the pause between.
+const ROUNDS: u32 = 100;
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
+
 /// Why a step with namespaces failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -161,27 +165,72 @@ fn sent_and_dropped(table: &str) -> Option<u64> {
     line.split_ascii_whitespace().nth(11)?.parse().ok()
 }
 
-/// Ends what runs in namespaces, and removes them with their settings. What is gone already is no error.
-pub(super) fn remove(namespaces: &[Namespace]) -> Result<(), NamespaceError> {
+/// Ends the programs in namespaces: again and again, since a program may start another meanwhile.
+pub(super) fn end_programs(namespaces: &[Namespace]) {
     for namespace in namespaces.iter().filter(|namespace| namespace.file().exists()) {
         let name = namespace.to_string();
-        // A name whose namespace was never made has no processes.
-        let pids = run("ip", &["netns", "pids", &name], "", "list processes").unwrap_or_default();
-        let pids = pids.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
-        pids.for_each(|pid| {
-            // One that has just ended is no error.
-            let _ = kill_process(pid, Signal::KILL);
-        });
+        for _ in 0..ROUNDS {
+            // A name whose namespace was never made has no processes.
+            let pids = run("ip", &["netns", "pids", &name], "", "list processes").unwrap_or_default();
+            let pids: Vec<_> =
+                pids.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect();
+            if pids.is_empty() {
+                break;
+            }
+            pids.into_iter().for_each(kill);
+        }
     }
+}
+
+fn kill(process: Pid) {
+    // One that has just ended is no error.
+    let _ = kill_process(process, Signal::KILL);
+}
+
+/// Ends the programs of iproute2 that a process has started before it was killed: they would go on making namespaces. It led a session
+/// of its own, whose number no other process gets while one of them lives.
+pub(super) fn end_orphans(leader: u32) {
+    for _ in 0..ROUNDS {
+        let orphans = orphans(leader);
+        if orphans.is_empty() {
+            return;
+        }
+        orphans.into_iter().for_each(kill);
+        std::thread::park_timeout(PAUSE);
+    }
+}
+
+fn orphans(leader: u32) -> Vec<Pid> {
+    if PathBuf::from(format!("/proc/{leader}")).exists() {
+        return Vec::new();
+    }
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let stats = processes.filter_map(|process| fs::read_to_string(process.path().join("stat")).ok());
+    stats.filter_map(|stat| of_session(&stat, leader)).collect()
+}
+
+/// The process that a line of `/proc/PID/stat` (proc(5)) describes, if it is one of iproute2 in this session: the sixth number.
+fn of_session(stat: &str, session: u32) -> Option<Pid> {
+    let (pid, rest) = stat.split_once(" (")?;
+    let (name, rest) = rest.rsplit_once(") ")?;
+    let found: u32 = rest.split(' ').nth(3)?.parse().ok()?;
+    (matches!(name, "ip" | "tc") && found == session).then(|| Pid::from_raw(pid.parse().ok()?))?
+}
+
+/// Ends what runs in namespaces, and removes them with their settings. What is gone already is no error.
+pub(super) fn remove(namespaces: &[Namespace]) -> Result<(), NamespaceError> {
+    end_programs(namespaces);
     let there = namespaces.iter().filter(|namespace| namespace.file().exists());
     let text = there.fold(String::new(), |text, namespace| text + &format!("netns del {namespace}\n"));
-    if !text.is_empty() {
-        run("ip", &["-batch", "-"], &text, "remove network namespaces")?;
-    }
+    // One that cannot be removed is no reason to leave the others.
+    let removed = match text.is_empty() {
+        true => Ok(()),
+        false => run("ip", &["-force", "-batch", "-"], &text, "remove network namespaces").map(drop),
+    };
     for namespace in namespaces {
         let _ = fs::remove_dir_all(namespace.settings());
     }
-    Ok(())
+    removed
 }
 
 #[cfg(test)]
@@ -194,6 +243,14 @@ mod tests {
                      eth0:       0       0    0    0    0     0          0         0     1328      11    0  180    0     0       0          0\n";
         assert_eq!(sent_and_dropped(table), Some(180));
         assert_eq!(sent_and_dropped("nothing"), None);
+    }
+
+    #[test]
+    fn an_orphan_is_a_program_of_iproute2_in_the_session() {
+        let stat = |name: &str, session: u32| format!("77 ({name}) S 1 50 {session} 0 -1 4194304 0");
+        assert_eq!(of_session(&stat("ip", 50), 50), Pid::from_raw(77));
+        assert_eq!((of_session(&stat("ip", 51), 50), of_session(&stat("sh", 50), 50)), (None, None));
+        assert_eq!(of_session(&stat("a) (ip", 50), 50), None);
     }
 
     #[test]

@@ -4,8 +4,8 @@
 use super::clock::{monotonic_ns, sleep_until};
 use super::sys::run_in_real_time;
 use crate::address::v4;
-use farspan_units::HostId;
-use std::sync::atomic::{AtomicBool, Ordering};
+use farspan_units::{HostId, Purpose, Random};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The UDP port of probes, on every host.
 pub(super) const PORT: u16 = 64_009;
@@ -15,8 +15,8 @@ const PAYLOAD: usize = 24;
 const HEADERS: usize = 28;
 const INTERVAL_NS: u64 = 10_000_000;
 
-/// A probe that leaves more than this after its time counts from its time: the emulator was held.
-const HELD_NS: u64 = 1_000_000;
+/// A probe that leaves more than this after its time counts from its time: its thread and the emulator's were held together.
+const HELD_NS: u64 = 200_000;
 
 /// A probe, as it was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,12 +64,14 @@ pub(super) fn socket() -> std::io::Result<std::net::UdpSocket> {
     std::net::UdpSocket::bind((std::net::Ipv4Addr::UNSPECIFIED, PORT))
 }
 
-/// Sends probes until `stop`.
-pub(super) fn send(sockets: &Sockets, stop: &AtomicBool, priority: i32) {
+/// Sends probes until `stop`; `due` counts them, those that a host does not send included.
+pub(super) fn send(sockets: &Sockets, stop: &AtomicBool, due: &AtomicU64, priority: i32) {
     let _ = run_in_real_time(priority);
     let hosts = sockets.len() as u32;
     let pairs = (0..hosts).flat_map(|from| (0..hosts).map(move |to| (HostId(from), HostId(to))));
-    let pairs: Vec<_> = pairs.filter(|(from, to)| from != to).collect();
+    let mut pairs: Vec<_> = pairs.filter(|(from, to)| from != to).collect();
+    // Of many hosts each is to have its turn soon, whatever its number.
+    Random::new(0, Purpose::Pattern, 0).shuffle(&mut pairs);
     let mut at = monotonic_ns();
     for (from, to) in pairs.into_iter().cycle() {
         at += INTERVAL_NS;
@@ -80,7 +82,8 @@ pub(super) fn send(sockets: &Sockets, stop: &AtomicBool, priority: i32) {
         let now = monotonic_ns();
         let sent = if now > at + HELD_NS { at } else { now };
         let payload = Probe { from, to, sent }.payload();
-        // A probe that is not sent is not counted.
+        // Whether it was sent shows when it is read, or is not.
+        due.fetch_add(1, Ordering::Relaxed);
         let _ = sockets[from.index()].send_to(&payload, (v4(to), PORT));
     }
 }

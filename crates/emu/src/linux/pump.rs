@@ -13,7 +13,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 use std::num::NonZeroU64;
-use std::os::fd::AsFd as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,6 +21,9 @@ pub(super) const PRIORITY: i32 = 50;
 
 /// The longest sleep: so soon a request to stop is seen, and so much of a stall can hide behind a sleep.
 const LONGEST_SLEEP: Duration = Duration::from_ms(5);
+
+/// The longest time in which packets are read that hosts have sent before the end.
+const LONGEST_DRAIN: Duration = Duration::from_ms(500);
 
 /// How often the state is published.
 const PUBLISH: Duration = Duration::from_ms(500);
@@ -73,8 +75,10 @@ impl Pump {
 
     fn pump(&mut self, stop: &AtomicBool, state: &Mutex<Option<Emulation>>) -> io::Result<()> {
         let tuns = std::mem::take(&mut self.tuns);
-        let mut fds: Vec<_> =
-            tuns.iter().map(|tun| PollFd::from_borrowed_fd(tun.file.as_fd(), PollFlags::IN)).collect();
+        let fd = |tun| PollFd::from_borrowed_fd(Tun::fd(tun), PollFlags::IN);
+        // By host; those whose devices are gone are looked at no more.
+        let mut hosts: Vec<_> = (0..).map(HostId).zip(&tuns).collect();
+        let mut fds: Vec<_> = tuns.iter().map(fd).collect();
         let mut buffer = vec![0; LONGEST];
         let mut awake_by = self.now();
         while !stop.load(Ordering::Relaxed) {
@@ -87,22 +91,41 @@ impl Pump {
                 Err(error) => return Err(error.into()),
             }
             self.release(&tuns);
-            for (fd, (host, tun)) in fds.iter().zip((0..).map(HostId).zip(&tuns)) {
-                if fd.revents().is_empty() {
-                    continue;
-                }
-                for _ in 0..BATCH {
-                    let Some(length) = tun.read(&mut buffer)? else { break };
-                    self.take(host, &buffer[..length]);
-                    self.release(&tuns);
+            let mut gone = Vec::new();
+            for (fd, (host, tun)) in fds.iter().zip(&hosts) {
+                if !fd.revents().is_empty() && self.read(*host, tun, &tuns, &mut buffer).is_err() {
+                    gone.push(*host);
                 }
             }
+            if !gone.is_empty() {
+                self.judge.gone += gone.len() as u64;
+                hosts.retain(|(host, _)| !gone.contains(host));
+                fds = hosts.iter().map(|(_, tun)| fd(tun)).collect();
+            }
             self.publish(state);
+        }
+        self.judge.stall = self.judge.stall.max(self.now().since(awake_by));
+        // What hosts have sent by now belongs to the run: it is read, so that no packet is without a fate.
+        let until = self.now() + LONGEST_DRAIN;
+        for (host, tun) in &hosts {
+            while self.now() < until && self.read(*host, tun, &tuns, &mut buffer).is_ok_and(|count| count > 0)
+            {
+            }
         }
         self.release(&tuns);
         drop(fds);
         self.tuns = tuns;
         Ok(())
+    }
+
+    /// Reads what a host has sent, up to a batch; gives how many packets.
+    fn read(&mut self, host: HostId, tun: &Tun, tuns: &[Tun], buffer: &mut [u8]) -> io::Result<usize> {
+        for count in 0..BATCH {
+            let Some(length) = tun.read(buffer)? else { return Ok(count) };
+            self.take(host, &buffer[..length]);
+            self.release(tuns);
+        }
+        Ok(BATCH)
     }
 
     /// When something is due next.

@@ -6,7 +6,8 @@ use super::namespace::{self, NamespaceError};
 use super::probe;
 use super::pump::{PRIORITY, Pump};
 use super::recorder;
-use super::state::{Facts, Folder, HostFacts, Verdict};
+use super::state::{Facts, Folder, Held, HostFacts, Verdict};
+use super::sys::run_in_real_time;
 use super::tun::Tun;
 use crate::address::{v4, v6};
 use crate::engine::{Engine, LARGEST_PACKET, Observer, PathTable};
@@ -15,11 +16,10 @@ use farspan_scenario::Resolved;
 use farspan_sim::Trace;
 use farspan_units::{Bytes, Duration, HostId, Time};
 use farspan_world::{Results, World};
-use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Hosts of an emulation, at most: each is a namespace, and the loop looks at the device of each.
 pub const MOST_HOSTS: u32 = 256;
@@ -122,7 +122,7 @@ pub struct Session {
     name: Name,
     facts: Facts,
     folder: Folder,
-    lock: File,
+    held: Held,
     pump: Pump,
     sockets: probe::Sockets,
 }
@@ -144,22 +144,31 @@ impl Session {
         fits(world)?;
         let folder = Folder::of(name);
         let io = |source| UpError::Io { path: name.folder(), source };
-        let lock = folder.lock().map_err(io)?.ok_or_else(|| UpError::Up { name: name.clone() })?;
+        let held = folder.hold().map_err(io)?.ok_or_else(|| UpError::Up { name: name.clone() })?;
+        held.before.into_iter().for_each(namespace::end_orphans);
+        folder.begin().map_err(io)?;
         namespace::remove(&name.namespaces())?;
-        let facts = facts(name, resolved, world, out);
+        let paths = Paths::new(&world.spec);
+        let facts = Facts {
+            is_real_time: can_run_in_real_time(),
+            shortest_rtt_us: paths.shortest_rtt().as_us_f64(),
+            ..facts(name, resolved, world, out)
+        };
         let result = Self::equip(name, &facts, mtu(world)).and_then(|(tuns, sockets)| {
             folder.write_facts(&facts).map_err(io)?;
             Ok((tuns, sockets))
         });
-        let (tuns, sockets) = result.inspect_err(|_| {
-            let _ = namespace::remove(&name.namespaces());
-            let _ = folder.remove();
-            remove_empty_folders();
-        })?;
-        let paths = Paths::new(&world.spec);
+        let (tuns, sockets) = match result {
+            Ok(equipped) => equipped,
+            Err(error) => {
+                // If something stays, `down` removes it.
+                let _ = clear(name, held);
+                return Err(error);
+            }
+        };
         let judge = Judge::new(Bound::of_rtt(paths.shortest_rtt()));
         let pump = Pump::new(Engine::new(&world.spec), judge, tuns, paths);
-        Ok(Self { name: name.clone(), facts, folder, lock, pump, sockets })
+        Ok(Self { name: name.clone(), facts, folder, held, pump, sockets })
     }
 
     fn equip(name: &Name, facts: &Facts, mtu: Bytes) -> Result<(Vec<Tun>, probe::Sockets), UpError> {
@@ -190,7 +199,7 @@ impl Session {
 
     /// Moves packets until `is_over` says so; gives the results of the time since.
     pub fn run(mut self, resolved: &Resolved, world: &World, is_over: impl Fn() -> bool) -> Finished {
-        let (stop, state) = (AtomicBool::new(false), Mutex::new(None));
+        let (stop, due, state) = (AtomicBool::new(false), AtomicU64::new(0), Mutex::new(None));
         let (before, processors) = (self.drops(), ProcessorTime::now());
         let file = self.facts.out.as_ref().map(|out| out.join(CAPTURE));
         let file = file.filter(|_| !world.spec.trace.ports.is_empty());
@@ -206,13 +215,15 @@ impl Session {
                 scope.spawn(move || recorder::record(&world.spec, &comment, file, &from))
             });
             let mover = scope.spawn(|| Captures(pump).0.run(&stop, &state));
-            scope.spawn(|| probe::send(sockets, &stop, PRIORITY - 1));
+            scope.spawn(|| probe::send(sockets, &stop, &due, PRIORITY - 1));
             while !is_over() && !mover.is_finished() {
                 std::thread::park_timeout(std::time::Duration::from_nanos(LOOK.as_ns()));
                 let said = state.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
                 // What nobody asks for may be missing.
                 let _ = said.map(|said| self.folder.write_state(&said));
             }
+            // They send no more, so that all they have sent is read.
+            namespace::end_programs(&self.facts.namespaces(&self.name));
             stop.store(true, Ordering::Relaxed);
             mover.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             let recorded = recorder.map(std::thread::ScopedJoinHandle::join);
@@ -221,6 +232,7 @@ impl Session {
         });
         let end = self.pump.now();
         self.pump.engine.advance(end);
+        self.pump.judge.probes = due.into_inner();
         self.pump.judge.unread_drops = self.drops().saturating_sub(before);
         self.pump.judge.steal_share =
             processors.zip(ProcessorTime::now()).map(|(before, after)| after.stolen_since(before));
@@ -249,7 +261,7 @@ impl Session {
         let void = verdict.void.then(|| format!("the emulation is void: {}", verdict.reasons.join("; ")));
         results.summary.warnings.extend(void);
         results.summary.emulation = Some(verdict);
-        Finished { results, folder: self.folder, _lock: self.lock }
+        Finished { results, folder: self.folder, _held: self.held }
     }
 }
 
@@ -269,7 +281,7 @@ pub struct Finished {
     pub results: Results,
     folder: Folder,
     /// Whoever waits for the verdict waits for the end of the lock.
-    _lock: File,
+    _held: Held,
 }
 
 impl Finished {
@@ -302,20 +314,24 @@ fn facts(name: &Name, resolved: &Resolved, world: &World, out: Option<PathBuf>) 
         seed: resolved.seed(),
         mtu: mtu.get(),
         out,
+        is_real_time: false,
+        shortest_rtt_us: 0.0,
         hosts: (0..network.hosts).map(host).collect(),
     }
 }
 
-/// Ends what is left of an emulation: processes, namespaces, settings, its folder.
-pub(super) fn clear(name: &Name) -> Result<(), NamespaceError> {
+/// Ends what is left of an emulation: processes, namespaces, settings, its folder, its lock.
+pub(super) fn clear(name: &Name, held: Held) -> Result<(), NamespaceError> {
+    held.before.into_iter().for_each(namespace::end_orphans);
     let namespaces: Vec<Namespace> = name.namespaces();
     namespace::remove(&namespaces)?;
-    let folder = Folder::of(name);
-    folder.remove().map_err(|source| NamespaceError::Io {
-        path: name.folder(),
-        task: "cannot be removed",
-        source,
-    })?;
+    let io = |source| NamespaceError::Io { path: name.folder(), task: "cannot be removed", source };
+    Folder::of(name).remove().and_then(|()| held.remove()).map_err(io)?;
     remove_empty_folders();
     Ok(())
+}
+
+/// Whether a thread of this process may run under SCHED_FIFO.
+fn can_run_in_real_time() -> bool {
+    std::thread::scope(|scope| scope.spawn(|| run_in_real_time(PRIORITY).is_ok()).join()).unwrap_or(false)
 }

@@ -4,10 +4,15 @@ use super::name::{Name, Namespace};
 use farspan_metrics::Emulation;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, Seek as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
+use std::time::Duration;
 
-const LOCK: &str = "lock";
+/// How often, and how long after each other, a lock is asked for before it counts as another's.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(10);
+
 const FACTS: &str = "emulation.json";
 const STATE: &str = "state.json";
 const VERDICT: &str = "verdict.json";
@@ -26,7 +31,7 @@ pub struct HostFacts {
 }
 
 /// The facts of an emulation.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Facts {
     /// Its name.
     pub name: String,
@@ -42,6 +47,10 @@ pub struct Facts {
     pub mtu: u64,
     /// The folder of the results, if they are kept.
     pub out: Option<PathBuf>,
+    /// Whether its thread can run under SCHED_FIFO; `false`: the system refuses, and it will be late more often.
+    pub is_real_time: bool,
+    /// The shortest RTT of two hosts, microseconds: how late it may be follows from it.
+    pub shortest_rtt_us: f64,
     /// The hosts, by number.
     pub hosts: Vec<HostFacts>,
 }
@@ -59,32 +68,93 @@ pub struct Verdict {
     pub unwritten: Option<String>,
 }
 
-/// The folder of an emulation.
+/// The folder of an emulation, and its lock.
 #[derive(Clone, Debug)]
 pub(super) struct Folder {
     path: PathBuf,
+    lock: PathBuf,
+}
+
+/// The lock of an emulation, held by who makes, runs or clears it. It ends with its process, or when it is dropped.
+#[derive(Debug)]
+pub(super) struct Held {
+    file: File,
+    path: PathBuf,
+    /// Who held it before, if it has not been removed since.
+    pub(super) before: Option<u32>,
+}
+
+impl Held {
+    /// Says which process it is that holds it.
+    fn sign(&mut self) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        write!(self.file, "{}", std::process::id())
+    }
+
+    /// The lock is needed no more: its file goes while it is held, so that nobody else has it.
+    pub(super) fn remove(self) -> io::Result<()> {
+        fs::remove_file(&self.path)
+    }
 }
 
 impl Folder {
     pub(super) fn of(name: &Name) -> Self {
-        Self { path: name.folder() }
+        Self { path: name.folder(), lock: name.lock() }
     }
 
-    /// Makes it, and locks it for as long as the file is open; `None`: another process has it.
-    pub(super) fn lock(&self) -> io::Result<Option<File>> {
-        fs::create_dir_all(&self.path)?;
-        let file =
-            File::options().read(true).write(true).create(true).truncate(false).open(self.path.join(LOCK))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(file)),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(error),
+    /// Takes the lock; `None`: another process has it.
+    pub(super) fn hold(&self) -> io::Result<Option<Held>> {
+        let path = self.lock.clone();
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut tries = TRIES;
+        loop {
+            let file = File::options().read(true).write(true).create(true).truncate(false).open(&path)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) if tries == 0 => return Ok(None),
+                // Who only asks whether it is up holds it for a moment.
+                Err(TryLockError::WouldBlock) => {
+                    tries -= 1;
+                    std::thread::park_timeout(PAUSE);
+                    continue;
+                }
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+            // Who held it before may have removed the file in between: then this is the lock of nothing.
+            let is_there = fs::metadata(&path).is_ok_and(|there| {
+                file.metadata().is_ok_and(|here| (here.dev(), here.ino()) == (there.dev(), there.ino()))
+            });
+            if is_there {
+                let mut held = Held { file, path, before: self.holder() };
+                held.sign()?;
+                return Ok(Some(held));
+            }
         }
     }
 
-    /// Whether a process moves packets for it.
+    /// Makes the folder anew, but for the log: what an emulation that was killed has left says nothing of the next.
+    pub(super) fn begin(&self) -> io::Result<()> {
+        fs::create_dir_all(&self.path)?;
+        for file in [FACTS, STATE, VERDICT] {
+            match fs::remove_file(self.path.join(file)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The process that holds the lock now, or held it last; `None`: nobody has signed.
+    pub(super) fn holder(&self) -> Option<u32> {
+        fs::read_to_string(&self.lock).ok()?.parse().ok()
+    }
+
+    /// Whether a process moves packets for it, or is about to.
     pub(super) fn is_up(&self) -> bool {
-        let lock = File::open(self.path.join(LOCK));
+        let lock = File::open(&self.lock);
         lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
@@ -137,8 +207,10 @@ impl Facts {
     /// The number of the host with this name or number.
     pub(super) fn host(&self, wanted: &str) -> Option<usize> {
         let by_name = self.hosts.iter().position(|host| host.name == wanted);
-        let alias = || wanted.strip_prefix("host").unwrap_or(wanted).parse().ok();
-        by_name.or_else(|| alias().filter(|number| *number < self.hosts.len()))
+        let digits = wanted.strip_prefix("host").unwrap_or(wanted);
+        // As it is printed: no sign, no zeros before it.
+        let number = || digits.parse().ok().filter(|number: &usize| number.to_string() == digits);
+        by_name.or_else(|| number().filter(|number| *number < self.hosts.len()))
     }
 
     /// The text of `/etc/hosts` for every host: `host0`, `host1`, ... and the names of the topology.
@@ -178,6 +250,8 @@ mod tests {
             seed: 1,
             mtu: 1500,
             out: None,
+            is_real_time: true,
+            shortest_rtt_us: 20_000.0,
             hosts: names.iter().enumerate().map(host).collect(),
         }
     }
@@ -188,6 +262,7 @@ mod tests {
         assert_eq!(facts.host("gpu"), Some(1));
         assert_eq!((facts.host("host1"), facts.host("1"), facts.host("2")), (Some(1), Some(1), Some(2)));
         assert_eq!((facts.host("3"), facts.host("host3"), facts.host("cpu")), (None, None, None));
+        assert_eq!((facts.host("+1"), facts.host("host001")), (None, None));
         assert!(
             facts
                 .names()

@@ -4,6 +4,7 @@ use super::sys::attach_tun;
 use rustix::fs::{Mode, OFlags, open};
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
 
 /// The device of every host.
 pub(super) const DEVICE: &str = "eth0";
@@ -13,7 +14,7 @@ const CLONE: &str = "/dev/net/tun";
 /// The end of a host's device that the emulator holds. The device goes when it is dropped, or its process ends.
 #[derive(Debug)]
 pub(super) struct Tun {
-    pub(super) file: File,
+    file: File,
 }
 
 impl Tun {
@@ -27,6 +28,11 @@ impl Tun {
         let file = open_clone()?;
         attach_tun(&file, DEVICE)?;
         Ok(Self { file })
+    }
+
+    /// What to wait at for packets.
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 
     /// The next packet that the host sent, if one waits.
