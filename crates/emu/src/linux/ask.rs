@@ -162,7 +162,7 @@ pub enum State {
 }
 
 impl State {
-    /// What to do about an emulation of this name in this state.
+    /// How to go on with an emulation of this name in this state.
     #[must_use]
     pub fn advice(self, name: &Name) -> String {
         match self {

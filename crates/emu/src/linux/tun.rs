@@ -30,7 +30,7 @@ impl Tun {
         Ok(Self { file })
     }
 
-    /// What to wait at for packets.
+    /// To wait at for packets.
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
