@@ -31,10 +31,6 @@ struct gemini_params {
 	__u32 restart_after_idle;    /* 1: a window that rested for a time-out is halved for each (RFC 2861); 0: it stays */
 };
 
-#ifndef GEMINI_BETA_PPM
-#define GEMINI_BETA_PPM 200000
-#endif
-
 PARAMETERS struct gemini_params params = {
 	.line_rate_bytes_per_s = 125000000,
 	.k_bytes = 75000,
@@ -42,7 +38,7 @@ PARAMETERS struct gemini_params params = {
 	.h_min_millipkts = 100,
 	.h_max_millipkts = 5000,
 	.h_fixed_millipkts = 0,
-	.beta_ppm = GEMINI_BETA_PPM,
+	.beta_ppm = 200000,
 	.delay_threshold_us = 5000,
 	.gain_ppm = 62500,
 	.alpha_start_ppm = 1000000,

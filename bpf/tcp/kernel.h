@@ -132,14 +132,15 @@ struct tcp_congestion_ops {
 	__u32 (*undo_cwnd)(struct sock *sk);
 } KERNEL_TYPE;
 
+/* A hook need not use all that it gets; BPF_PROG hands it the context of its arguments besides. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 #ifdef FARSPAN_USER
 #include "user.h"
 #else
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
-/* BPF_PROG hands every program the context that it took the arguments from; a hook need not use all of what it gets. */
-#pragma clang diagnostic ignored "-Wunused-parameter"
 /* Parameters lie in .rodata: the loader writes them before the program is loaded, and the verifier knows them as constants. */
 #define PARAMETERS const volatile
 #endif

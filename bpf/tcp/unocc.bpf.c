@@ -36,10 +36,6 @@ struct unocc_params {
 	__u32 max_cwnd_pkts;         /* largest window beside one BDP, at most 2^20; the socket's own clamp holds too */
 };
 
-#ifndef UNOCC_ALPHA_PPM
-#define UNOCC_ALPHA_PPM 1000
-#endif
-
 PARAMETERS struct unocc_params params = {
 	.line_rate_bytes_per_s = 125000000,
 	.k_bytes = 0,
@@ -47,7 +43,7 @@ PARAMETERS struct unocc_params params = {
 	.base_rtt_us = 0,
 	.base_rtt_floor_us = 100,
 	.tolerance_us = 72,
-	.alpha_ppm = UNOCC_ALPHA_PPM,
+	.alpha_ppm = 1000,
 	.beta_ppm = 500000,
 	.gain_ppm = 500000,
 	.md_scale_ppm = 300000,

@@ -1,0 +1,95 @@
+//! The comparison sees every constant: with one of them changed, the languages differ.
+
+use crate::{compiled_from, distance};
+use farspan_languages::{Name, Program, Setting, random_events};
+use std::fs;
+
+/// A piece of the source, and what it is changed to.
+type Change = (&'static str, &'static str);
+
+const GEMINI: [Change; 14] = [
+    (".beta_ppm = 200000", ".beta_ppm = 202000"),
+    (".gain_ppm = 62500", ".gain_ppm = 64500"),
+    (".alpha_start_ppm = 1000000", ".alpha_start_ppm = 900000"),
+    (".delay_threshold_us = 5000", ".delay_threshold_us = 5600"),
+    (".h_bits_per_pkt = 8333333", ".h_bits_per_pkt = 8000000"),
+    (".h_min_millipkts = 100", ".h_min_millipkts = 110"),
+    (".h_max_millipkts = 5000", ".h_max_millipkts = 5100"),
+    ("(4 * params.k_bytes << 32)", "(3 * params.k_bytes << 32)"),
+    ("ack.now_us - g->reduced_at_us > g->rtt_base_us", "ack.now_us - g->reduced_at_us > 2 * g->rtt_base_us"),
+    ("cut(g, HALF_Q32, now_us)", "cut(g, HALF_Q32 / 8 * 7, now_us)"),
+    ("max_u64(g->cwnd_q32 / 2, 2 * ONE_Q32)", "max_u64(g->cwnd_q32 / 3, 2 * ONE_Q32)"),
+    ("g->cwnd_q32 / 4 * 3", "g->cwnd_q32 / 4 * 4"),
+    ("ack->sent_at_us < g->round_began_us", "ack->sent_at_us <= g->round_began_us + 1000"),
+    ("(__u64)params.min_cwnd_pkts << 32", "(__u64)params.min_cwnd_pkts << 34"),
+];
+
+const UNOCC: [Change; 11] = [
+    (".alpha_ppm = 1000", ".alpha_ppm = 1100"),
+    (".beta_ppm = 500000", ".beta_ppm = 550000"),
+    (".gain_ppm = 500000", ".gain_ppm = 520000"),
+    (".md_scale_ppm = 300000", ".md_scale_ppm = 350000"),
+    (".qa_factor_ppm = 1000000", ".qa_factor_ppm = 960000"),
+    ("bytes_in(params.intra_rtt_us) / 7", "bytes_in(params.intra_rtt_us) / 8"),
+    ("(4 * k_bytes() << 32)", "(3 * k_bytes() << 32)"),
+    ("u->epoch_us + params.intra_rtt_us", "u->epoch_us + 2 * params.intra_rtt_us"),
+    ("min_u64(cut_q32, HALF_Q32)", "min_u64(cut_q32, HALF_Q32 / 2)"),
+    ("u->qa_us = now_us + 1;", "u->qa_us = 0;"),
+    ("most_q32 = min_u64(most_q32, u->bdp_q32)", "most_q32 = min_u64(most_q32, 2 * u->bdp_q32)"),
+];
+
+/// Paths on which each constant counts.
+fn settings(name: Name) -> Vec<Setting> {
+    let paths: &[(u64, u64)] = match name {
+        Name::Gemini => {
+            &[(1_000_000_000, 8_000), (1_000_000_000, 200), (100_000_000_000, 2_000), (1_000_000_000, 20_000)]
+        }
+        Name::Unocc => &[(100_000_000_000, 14), (100_000_000_000, 200)],
+    };
+    paths
+        .iter()
+        .map(|&(rate_bps, base_rtt_us)| {
+            let setting = Setting::new(name, rate_bps, base_rtt_us);
+            // UnoCC has no slow start: it begins where its window lies.
+            let start_pkts =
+                if name == Name::Unocc { setting.bdp_pkts() as u64 } else { setting.start_pkts };
+            Setting { start_pkts, ..setting }
+        })
+        .collect()
+}
+
+fn every_change_shows(name: Name, changes: &[Change]) {
+    let flows: Vec<_> = settings(name)
+        .into_iter()
+        .enumerate()
+        .map(|(seed, setting)| (setting, random_events(&setting, seed as u64, 200_000)))
+        .collect();
+    let file = format!("{}.bpf.c", name.text());
+    let source = fs::read_to_string(Program::sources().join(&file)).unwrap();
+    let mut unseen = Vec::new();
+    for &(now, changed) in changes {
+        assert!(source.contains(now), "{file} has no {now:?} any more: name what stands there");
+        let folder = tempfile::tempdir().unwrap();
+        for entry in fs::read_dir(Program::sources()).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
+        }
+        fs::write(folder.path().join(&file), source.replacen(now, changed, 1)).unwrap();
+        let Some(program) = compiled_from(name, folder.path(), folder.path()) else { return };
+        let shows = flows.iter().any(|(setting, events)| !distance(&program, setting, events).is_small());
+        if !shows {
+            unseen.push(now);
+        }
+    }
+    assert_eq!(unseen, Vec::<&str>::new(), "the comparison does not see them");
+}
+
+#[test]
+fn a_constant_of_gemini_that_is_changed_in_c_fails_the_comparison() {
+    every_change_shows(Name::Gemini, &GEMINI);
+}
+
+#[test]
+fn a_constant_of_unocc_that_is_changed_in_c_fails_the_comparison() {
+    every_change_shows(Name::Unocc, &UNOCC);
+}

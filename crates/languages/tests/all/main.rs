@@ -1,0 +1,32 @@
+//! The controls in C against those in Rust, by the events of random and of recorded flows.
+#![allow(clippy::unwrap_used, reason = "only tests here")]
+
+mod constants;
+mod random;
+
+use farspan_languages::{Distance, Event, Name, Program, ReplayError, Setting, simulated_windows};
+use std::path::Path;
+
+/// The compiled control of this checkout, unless there is no compiler, which it says.
+fn compiled(name: Name, folder: &Path) -> Option<Program> {
+    compiled_from(name, &Program::sources(), folder)
+}
+
+/// The compiled control of a folder of sources.
+fn compiled_from(name: Name, sources: &Path, folder: &Path) -> Option<Program> {
+    match Program::compile(name, sources, folder) {
+        Ok(program) => Some(program),
+        Err(ReplayError::NoCompiler) => {
+            eprintln!("SKIPPED: {} in C was not compared (there is no cc)", name.text());
+            None
+        }
+        Err(error) => panic!("{}: {error:?}", name.text()),
+    }
+}
+
+/// How far the languages are apart over the events of a flow.
+fn distance(program: &Program, setting: &Setting, events: &[Event]) -> Distance {
+    let (windows, _) = program.windows(setting, events).unwrap();
+    assert_eq!(windows.len(), events.len());
+    Distance::between(&windows, &simulated_windows(setting, events))
+}
