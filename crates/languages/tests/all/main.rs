@@ -3,6 +3,7 @@
 
 mod constants;
 mod random;
+mod recorded;
 
 use farspan_languages::{Distance, Event, Name, Program, ReplayError, Setting, simulated_windows};
 use std::path::Path;
