@@ -47,8 +47,7 @@ pub fn random_events(setting: &Setting, seed: u64, number: usize) -> Vec<Event> 
         }
         let cwnd_pkts = (control.cwnd().get() / MSS).max(1);
         let acked_pkts = (1 + draws.below(2 * weather.batch - 1)).min(2 * cwnd_pkts);
-        let rtt_us =
-            setting.base_rtt_us + weather.delay_us + draws.below(setting.base_rtt_us / 10 + 1);
+        let rtt_us = setting.base_rtt_us + weather.delay_us + draws.below(setting.base_rtt_us / 10 + 1);
         now_us += 1 + draws.below(2 * acked_pkts * rtt_us / cwnd_pkts + 1);
         let sent_at_us = now_us.saturating_sub(rtt_us);
         let event = if draws.uniform() < weather.losses && lost_at_us.is_none() {

@@ -51,8 +51,7 @@ fn settings(name: Name) -> Vec<Setting> {
         .map(|&(rate_bps, base_rtt_us)| {
             let setting = Setting::new(name, rate_bps, base_rtt_us);
             // UnoCC has no slow start: it begins where its window lies.
-            let start_pkts =
-                if name == Name::Unocc { setting.bdp_pkts() as u64 } else { setting.start_pkts };
+            let start_pkts = if name == Name::Unocc { setting.bdp_pkts() as u64 } else { setting.start_pkts };
             Setting { start_pkts, ..setting }
         })
         .collect()

@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "only tests here")]
 
 mod constants;
+mod epochs;
 mod random;
 mod recorded;
+mod simulation;
 
 use farspan_languages::{Distance, Event, Name, Program, ReplayError, Setting, simulated_windows};
 use std::path::Path;
