@@ -32,19 +32,25 @@ INLINE void ecn_echo_set(struct sock *sk, int marked)
 		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
 }
 
-/* A data packet came, and has not moved rcv_nxt yet. */
+/*
+ * Whether packets before this one still wait for their ACK. Linux's DCTCP looks for a held one alone; but an ACK that should have left
+ * at once waits, too, while a program has the socket (tcp_backlog_ack_defer), and its mark would be lost to the next packet.
+ */
+INLINE int ecn_echo_owes_ack(const struct ecn_echo *echo, const struct sock *sk)
+{
+	return (__s32)(tcp_sk(sk)->rcv_wup - echo->acked_to) < 0 ||
+	       (inet_csk(sk)->icsk_ack.pending & (ICSK_ACK_TIMER | ICSK_ACK_NOW));
+}
+
+/* A data packet came; rcv_nxt has moved past it, if it was the next. */
 INLINE void ecn_echo_on_data(struct ecn_echo *echo, struct sock *sk, int marked)
 {
 	if (echo->marked != marked) {
-		__u8 pending = inet_csk(sk)->icsk_ack.pending;
-
-		if (pending & ICSK_ACK_TIMER) {
-			/* An ACK of packets of the old state is held back: it leaves with the old echo. */
+		if (ecn_echo_owes_ack(echo, sk)) {
 			ecn_echo_set(sk, echo->marked);
 			bpf_tcp_send_ack(tcp_sk(sk), echo->acked_to);
-			pending = inet_csk(sk)->icsk_ack.pending;
 		}
-		inet_csk(sk)->icsk_ack.pending = pending | ICSK_ACK_NOW;
+		inet_csk(sk)->icsk_ack.pending |= ICSK_ACK_NOW;
 	}
 	echo->acked_to = tcp_sk(sk)->rcv_nxt;
 	echo->marked = marked;

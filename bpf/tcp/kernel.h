@@ -112,6 +112,7 @@ struct tcp_sock {
 	__u64 tcp_mstamp;   /* when the current ACK came, us */
 	__u32 lsndtime;     /* when data last left, jiffies */
 	__u32 rcv_nxt;
+	__u32 rcv_wup;      /* rcv_nxt when the last ACK left */
 	__u8 ecn_flags;
 	__u8 is_cwnd_limited : 1; /* the window held packets back in the last window */
 } KERNEL_TYPE;
