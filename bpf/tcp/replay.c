@@ -14,8 +14,11 @@
  *     o NOW                                      the losses are repaired
  *     u NOW                                      the last loss was none
  *     i IDLE RTO                                 the first packet after an idle time, in ticks
+ *     d MARKED HELD                              a data packet came; HELD: an ACK is held back, by the timer
+ *     k                                          an ACK leaves, for all that came
  *
- * After each event comes a line: the window in whole packets, and in 2^-32 packets. At the end, for UnoCC: epochs, Quick Adapts.
+ * After each event comes a line: the window in whole packets, and in 2^-32 packets; after d and k, how many packets ACKs acknowledged
+ * so far without a mark and with one. At the end, for UnoCC: epochs, Quick Adapts.
  */
 #include CONTROL_FILE
 #include <stddef.h>
@@ -99,6 +102,29 @@ static void on_state(struct sock *sk, unsigned long long now_us, __u8 state)
 	CONTROL.set_state(sk, state);
 }
 
+/* Packets acknowledged without a mark, and with one. */
+static __u32 echoed[2];
+
+/* An ACK leaves: it speaks for what none spoke for before. */
+long bpf_tcp_send_ack(void *to, __u32 rcv_nxt)
+{
+	static __u32 acked_to;
+
+	echoed[!!(((struct tcp_sock *)to)->ecn_flags & TCP_ECN_DEMAND_CWR)] += rcv_nxt - acked_to;
+	acked_to = rcv_nxt;
+	tp.rcv_wup = tp.rcv_nxt;
+	return 0;
+}
+
+/* A packet counts as one byte. The kernel moves rcv_nxt first, and forgets what is pending when an ACK for all leaves. */
+static void on_data(struct sock *sk, const unsigned long long *n)
+{
+	tp.rcv_nxt++;
+	CONTROL.cwnd_event(sk, n[0] ? CA_EVENT_ECN_IS_CE : CA_EVENT_ECN_NO_CE);
+	if (n[1])
+		tp.inet_conn.icsk_ack.pending |= ICSK_ACK_TIMER;
+}
+
 static int on_event(struct sock *sk, char kind, const unsigned long long *n)
 {
 	switch (kind) {
@@ -131,6 +157,13 @@ static int on_event(struct sock *sk, char kind, const unsigned long long *n)
 		tp.inet_conn.icsk_rto = n[1];
 		CONTROL.cwnd_event(sk, CA_EVENT_TX_START);
 		return 1;
+	case 'd':
+		on_data(sk, n);
+		return 1;
+	case 'k':
+		bpf_tcp_send_ack(&tp, tp.rcv_nxt);
+		tp.inet_conn.icsk_ack.pending = 0;
+		return 1;
 	default:
 		return 0;
 	}
@@ -154,7 +187,10 @@ int main(int argc, char **argv)
 			fprintf(stderr, "no event: %s", line);
 			return 2;
 		}
-		printf("%u %llu\n", tp.snd_cwnd, (unsigned long long)state->cwnd_q32);
+		if (line[0] == 'd' || line[0] == 'k')
+			printf("%u %u\n", echoed[0], echoed[1]);
+		else
+			printf("%u %llu\n", tp.snd_cwnd, (unsigned long long)state->cwnd_q32);
 	}
 #ifndef REPLAY_GEMINI
 	printf("# %u %u\n", state->epochs, state->quick_adapts);

@@ -2,10 +2,10 @@
 
 use crate::{Event, MSS, Name, Setting};
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::{fs, str};
 
 /// A compiled control.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -91,14 +91,27 @@ impl Program {
         events: &[Event],
     ) -> Result<(Vec<Replayed>, [u64; 2]), ReplayError> {
         assert_eq!(self.name, setting.name, "the setting is another control's");
-        let file = self.executable.with_extension("events");
         let mut text = format!("s {} {MSS} {}\n", setting.base_rtt_us, setting.start_pkts);
         for event in events {
             writeln!(text, "{event}").expect("memory takes all");
         }
-        fs::File::create(&file)?.write_all(text.as_bytes())?;
+        let (pairs, counts) = self.replay(&setting.arguments(), &text)?;
+        let windows = pairs[1..].iter().map(|&[whole, cwnd]| Replayed {
+            snd_cwnd: u32::try_from(whole).unwrap_or(u32::MAX),
+            cwnd: cwnd as f64 / (1_u64 << 32) as f64,
+        });
+        Ok((windows.collect(), counts))
+    }
+
+    /// The two numbers that `bpf/tcp/replay.c` prints for each line of `text`, with these parameters; and the two that it ends with.
+    ///
+    /// # Errors
+    /// The program failed.
+    pub fn replay(&self, arguments: &[String], text: &str) -> Result<(Vec<[u64; 2]>, [u64; 2]), ReplayError> {
+        let file = self.executable.with_extension("events");
+        fs::write(&file, text)?;
         let output = Command::new(&self.executable)
-            .args(setting.arguments())
+            .args(arguments)
             .stdin(Stdio::from(fs::File::open(&file)?))
             .output()?;
         if !output.status.success() {
@@ -106,18 +119,15 @@ impl Program {
         }
         let text = String::from_utf8_lossy(&output.stdout);
         let mut counts = [0; 2];
-        let mut windows = Vec::with_capacity(events.len());
-        // The first line is that of the start.
-        for line in text.lines().skip(1) {
-            if let Some(line) = line.strip_prefix("# ") {
-                counts = pair(line).ok_or_else(|| ReplayError::Failed(line.to_owned()))?;
-                continue;
+        let mut pairs = Vec::with_capacity(text.len() / 8);
+        for line in text.lines() {
+            let failed = || ReplayError::Failed(line.to_owned());
+            match line.strip_prefix("# ") {
+                Some(line) => counts = pair(line).ok_or_else(failed)?,
+                None => pairs.push(pair(line).ok_or_else(failed)?),
             }
-            let [whole, cwnd] = pair(line).ok_or_else(|| ReplayError::Failed(line.to_owned()))?;
-            let snd_cwnd = u32::try_from(whole).map_err(|_| ReplayError::Failed(line.to_owned()))?;
-            windows.push(Replayed { snd_cwnd, cwnd: cwnd as f64 / (1_u64 << 32) as f64 });
         }
-        Ok((windows, counts))
+        Ok((pairs, counts))
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod constants;
 mod epochs;
+mod kernel;
 mod random;
 mod recorded;
 mod simulation;

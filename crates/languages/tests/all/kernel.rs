@@ -1,0 +1,108 @@
+//! Rules that the kernel's controls alone have, and the receiver's echo of marks.
+
+use crate::compiled;
+use farspan_languages::{Name, Setting};
+use farspan_units::{Purpose, Random};
+use std::fmt::Write as _;
+
+/// The whole and the fractional windows after each line of a flow that starts with ten packets over 20 ms, with these parameters
+/// beside its path's.
+fn replay(name: Name, parameters: &[&str], lines: &str) -> Option<Vec<(u64, f64)>> {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(name, folder.path())?;
+    let setting = Setting::new(name, 1_000_000_000, 20_000);
+    let mut arguments = setting.arguments();
+    arguments.extend(parameters.iter().map(|&parameter| parameter.to_owned()));
+    let (pairs, _) = program.replay(&arguments, &format!("s 20000 1448 10\n{lines}")).unwrap();
+    Some(pairs.iter().map(|&[whole, cwnd]| (whole, cwnd as f64 / (1_u64 << 32) as f64)).collect())
+}
+
+/// So many ACKs of two packets, 10 us apart from this time on.
+fn acks(from_us: u64, number: u64, marked: u8, limited: u8) -> String {
+    (0..number).fold(String::new(), |mut text, i| {
+        writeln!(text, "a {} 20000 2 {marked} 100 {limited}", from_us + 10 * i).unwrap();
+        text
+    })
+}
+
+#[test]
+fn a_window_that_does_not_limit_the_flow_does_not_grow() {
+    for name in [Name::Gemini, Name::Unocc] {
+        let Some(windows) = replay(name, &[], &acks(1_000_000, 1000, 0, 0)) else { return };
+        assert!(windows.iter().all(|&(whole, _)| whole == 10), "{name:?}");
+        let windows = replay(name, &[], &acks(1_000_000, 1000, 0, 1)).unwrap();
+        assert!(windows[1000].1 > 11.0, "{name:?}: {:?}", windows[1000]);
+    }
+}
+
+#[test]
+fn the_largest_window_holds_whatever_grows_it() {
+    for name in [Name::Gemini, Name::Unocc] {
+        let Some(windows) = replay(name, &["max_cwnd_pkts=12"], &acks(1_000_000, 3000, 0, 1)) else {
+            return;
+        };
+        assert_eq!(windows[3000], (12, 12.0), "{name:?}");
+    }
+}
+
+#[test]
+fn a_storm_of_marks_leaves_the_smallest_window() {
+    for name in [Name::Gemini, Name::Unocc] {
+        let storm = acks(1_000_000, 100_000, 1, 1);
+        let Some(windows) = replay(name, &["min_cwnd_pkts=3"], &storm) else { return };
+        assert_eq!(windows[100_000], (3, 3.0), "{name:?}");
+        assert!(windows.iter().all(|&(whole, _)| whole >= 3), "{name:?}");
+    }
+}
+
+#[test]
+fn gemini_takes_back_what_a_loss_that_was_none_did() {
+    let lines = format!("{}l 1001000\n{}u 1001200\n", acks(1_000_000, 50, 0, 1), acks(1_001_010, 3, 0, 1));
+    let Some(windows) = replay(Name::Gemini, &[], &lines) else { return };
+    assert_eq!((windows[50].0, windows[51].0, windows[55].0), (110, 55, 110));
+    // A time-out in the midst of the recovery belongs to it.
+    let lines = format!("{}l 1001000\nt 1001100 50\nu 1001200\n", acks(1_000_000, 50, 0, 1));
+    let windows = replay(Name::Gemini, &[], &lines).unwrap();
+    assert_eq!((windows[52].0, windows[53].0), (1, 110));
+}
+
+#[test]
+fn acks_of_what_was_sent_twice_grow_gemini_s_window_after_a_time_out_alone() {
+    let twice = "a 1002000 0 2 0 100 1\n";
+    let Some(lost) = replay(Name::Gemini, &[], &format!("l 1001000\n{twice}")) else { return };
+    assert_eq!((lost[1].0, lost[2].0), (5, 5));
+    let timed_out = replay(Name::Gemini, &[], &format!("t 1001000 10\n{twice}")).unwrap();
+    assert_eq!((timed_out[1].0, timed_out[2].0), (1, 3));
+}
+
+#[test]
+fn unocc_keeps_its_window_at_losses_and_at_a_time_out_with_acks() {
+    let lines = format!("{}l 1020000\nt 1020100 3\n", acks(1_000_000, 2000, 0, 1));
+    let Some(windows) = replay(Name::Unocc, &[], &lines) else { return };
+    assert_eq!(windows[2000], windows[2001]);
+    assert_eq!(windows[2001], windows[2002]);
+}
+
+/// Packets with and without marks come; ACKs leave after one or two, are held by a timer, or wait while a program has the socket.
+#[test]
+fn every_mark_is_echoed_once_whenever_acks_leave() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(Name::Gemini, folder.path()) else { return };
+    let mut draws = Random::new(9, Purpose::Test, 0);
+    let mut lines = "s 20000 1448 10\n".to_owned();
+    let (mut packets, mut marks) = (0, 0);
+    for _ in 0..200_000 {
+        let marked = u64::from(draws.below(4) == 0);
+        // One that is neither held nor sent is due, and waits for the program.
+        let held = draws.below(2);
+        writeln!(lines, "d {marked} {held}").unwrap();
+        if draws.below(3) == 0 {
+            lines.push_str("k\n");
+        }
+        packets += 1;
+        marks += marked;
+    }
+    lines.push_str("k\n");
+    let (pairs, _) = program.replay(&[], &lines).unwrap();
+    assert_eq!(pairs.last(), Some(&[packets - marks, marks]));
+}
