@@ -48,14 +48,17 @@ INLINE __u64 milli_q32(__u32 thousandths)
 	return ((__u64)thousandths << 32) / 1000;
 }
 
+/* The largest step of a round trip: 4,096 packets. */
+#define MOST_STEP_Q32 (1ULL << 44)
+
 /*
- * step x acked / cwnd, for windows below 2^21 packets and steps and ACKs whose product is below 2^28 packets: a long division
- * in two steps of 20 bits. The divisor drops 12 of its 32 bits of fraction: an error of 10^-6 of the growth at most.
+ * step x acked / cwnd, for windows of 1 to 2^20 packets and ACKs of at most 2^16: a long division, 20 bits after the first quotient.
+ * The divisor drops 12 of its 32 bits of fraction: an error of 10^-6 of the growth at most.
  */
 INLINE __u64 growth_q32(__u64 step_q32, __u32 acked_pkts, __u64 cwnd_q32)
 {
 	__u64 cwnd_q20 = cwnd_q32 >> 12;
-	__u64 total_q32 = step_q32 * acked_pkts;
+	__u64 total_q32 = min_u64(step_q32, MOST_STEP_Q32) * acked_pkts;
 
 	return ((total_q32 / cwnd_q20) << 20) + ((total_q32 % cwnd_q20) << 20) / cwnd_q20;
 }

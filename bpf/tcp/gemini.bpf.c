@@ -87,15 +87,15 @@ INLINE __u64 bdp_bytes(__u32 rtt_base_us)
 /* Algorithm 1 line 11: h = H x C x RTT_base, within its bounds. */
 INLINE __u64 increase_q32(__u32 rtt_base_us)
 {
-	__u64 h_q32 = ratio_q32(bdp_bytes(rtt_base_us) * 8, params.h_bits_per_pkt);
+	__u64 bits = bdp_bytes(rtt_base_us) * 8;
+	__u64 most_q32 = milli_q32(params.h_max_millipkts);
 
 	if (params.h_fixed_millipkts)
 		return milli_q32(params.h_fixed_millipkts);
-	/* The quotient of a large BDP may have more than 32 bits before its point. */
-	if (bdp_bytes(rtt_base_us) * 8 / params.h_bits_per_pkt >= params.h_max_millipkts / 1000 + 1)
-		return milli_q32(params.h_max_millipkts);
-	h_q32 = max_u64(h_q32, milli_q32(params.h_min_millipkts));
-	return min_u64(h_q32, milli_q32(params.h_max_millipkts));
+	/* A quotient that has no room before its point is above the largest h. */
+	if (bits / params.h_bits_per_pkt >= ONE_Q32)
+		return most_q32;
+	return min_u64(max_u64(ratio_q32(bits, params.h_bits_per_pkt), milli_q32(params.h_min_millipkts)), most_q32);
 }
 
 /* Gives the window to the kernel: within its bounds last, whatever changed it. */

@@ -85,10 +85,12 @@ INLINE __u64 bytes_in(__u64 time_us)
 	return params.line_rate_bytes_per_s * min_u64(time_us, 10 * MILLION) / MILLION;
 }
 
-/* K of the decrease, in bytes. */
+/* K of the decrease, in bytes; not more than 4K has room for before its point. */
 INLINE __u64 k_bytes(void)
 {
-	return max_u64(params.k_bytes ? params.k_bytes : bytes_in(params.intra_rtt_us) / 7, 1);
+	__u64 k = params.k_bytes ? params.k_bytes : bytes_in(params.intra_rtt_us) / 7;
+
+	return min_u64(max_u64(k, 1), 1ULL << 29);
 }
 
 /* Within the bounds that hold for every window: one BDP and the parameters. */
@@ -122,6 +124,7 @@ INLINE void publish(struct sock *sk, struct unocc *u)
 INLINE void learn_base(struct unocc *u, const struct tcp_sock *tp, __u32 rtt_us)
 {
 	__u32 mss_bytes = max_u64(tp->mss_cache, 1);
+	__u64 bdp_bytes;
 	int first = !u->bdp_q32;
 
 	rtt_us = params.base_rtt_us ? params.base_rtt_us : max_u64(rtt_us, params.base_rtt_floor_us);
@@ -129,7 +132,8 @@ INLINE void learn_base(struct unocc *u, const struct tcp_sock *tp, __u32 rtt_us)
 		return;
 	u->base_rtt_us = min_u64(rtt_us, u->base_rtt_us);
 	u->mss_bytes = mss_bytes;
-	u->bdp_q32 = max_u64(ratio_q32(bytes_in(u->base_rtt_us), mss_bytes), ONE_Q32);
+	bdp_bytes = min_u64(bytes_in(u->base_rtt_us), (__u64)mss_bytes * MOST_CWND_PKTS);
+	u->bdp_q32 = max_u64(ratio_q32(bdp_bytes, mss_bytes), ONE_Q32);
 	if (first && !params.start_pkts)
 		u->cwnd_q32 = u->bdp_q32;
 }
@@ -326,9 +330,10 @@ void BPF_PROG(unocc_set_state, struct sock *sk, __u8 state)
 SEC("struct_ops")
 __u32 BPF_PROG(unocc_undo_cwnd, struct sock *sk)
 {
-	const struct unocc *u = inet_csk_ca(sk);
+	struct unocc *u = inet_csk_ca(sk);
 
-	return whole_pkts(u->cwnd_q32);
+	publish(sk, u);
+	return tcp_sk(sk)->snd_cwnd;
 }
 
 SEC("struct_ops")

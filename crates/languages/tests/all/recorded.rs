@@ -35,7 +35,7 @@ fn agree(name: Name, acks: AckConfig) {
         let losses = counted(|event| matches!(event, Event::Loss { .. } | Event::Timeout { .. }));
         let distance = distance(&program, &setting, &events);
         println!("{setting:?}: {} events, {marks} marked, {losses} losses: {distance:?}", events.len());
-        assert!(marks > 100, "the port marks");
+        assert!(marks > 50, "the port marks");
         assert!(distance.is_small(), "{distance:?}");
     }
 }
