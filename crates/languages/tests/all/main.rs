@@ -1,6 +1,7 @@
 //! The controls in C against those in Rust, by the events of random and of recorded flows.
 #![allow(clippy::unwrap_used, reason = "only tests here")]
 
+mod bpf;
 mod constants;
 mod epochs;
 mod kernel;
