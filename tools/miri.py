@@ -23,7 +23,7 @@ SETTINGS = {
 }
 
 # Unsafe code that is system calls alone, which Miri does not know.
-SYSTEM_CALLS = {"crates/emu/src/linux/sys.rs"}
+SYSTEM_CALLS = {"crates/emu/src/linux/sys.rs", "crates/kernel/src/load/sys.rs"}
 
 WHOLE_RUNS = ["-p", "farspan-sim", "--test", "all", "small::"]
 

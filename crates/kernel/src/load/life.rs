@@ -1,0 +1,358 @@
+//! The life of a control: installed, replaced, removed.
+
+use super::instance::{Instance, linked};
+use super::missing::{Missing, check};
+use super::netns::{Namespace, NamespaceError};
+use super::object::{LoadError, Opened, listened};
+use super::pin::{BPFFS, Pins};
+use super::restore::{Restored, restore, take};
+use super::sockets::Socket;
+use super::sys::update_link;
+use crate::{Control, Name, SettingError, Settings};
+use libbpf_rs::{ErrorKind, Link, MapCore as _, MapType, Object};
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+use std::{fs, io};
+
+/// Congestion controls that Linux has now.
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+/// The kernel takes a control away after the link is gone, in its own time.
+const LOOKS: u32 = 200;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
+/// A control that has come to be installed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Installed {
+    /// The id of the map of its operations.
+    pub map: u32,
+    /// Its parameters, all of them.
+    pub settings: Settings,
+}
+
+/// Why a control was not installed. Nothing of it is left then, unless it was there before.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstallError {
+    /// The machine cannot.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// It is installed.
+    #[error(
+        "{name} is installed: `farspan kernel tune {name} --set ...` changes its parameters, `replace {name}` its program, \
+         `remove {name}` takes it away; give another name by --as to have two beside each other"
+    )]
+    Installed {
+        /// The name.
+        name: Name,
+    },
+    /// Another control has the name.
+    #[error(
+        "Linux has a congestion control {name} that farspan did not install: give this one another name by --as"
+    )]
+    Taken {
+        /// The name.
+        name: Name,
+    },
+    /// The kernel refuses the program.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The kernel does not register it.
+    #[error("the kernel does not register {name}: {source}\n{log}")]
+    Register {
+        /// The name.
+        name: Name,
+        /// The error of the operating system.
+        source: libbpf_rs::Error,
+        /// What the library has said.
+        log: String,
+    },
+    /// The BPF file system does not take it.
+    #[error("{BPFFS}: {name} cannot be kept there ({source})")]
+    Pin {
+        /// The name.
+        name: Name,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// It cannot be the default of the namespace.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+}
+
+/// Why a control was not replaced.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UpdateError {
+    /// The machine cannot.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// It is not installed.
+    #[error(
+        "{name} is not installed: `farspan kernel install` does that, and `farspan kernel status` shows what is"
+    )]
+    NotInstalled {
+        /// The name.
+        name: Name,
+    },
+    /// A setting is refused.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// The kernel refuses the program.
+    #[error("{0}the program that was there goes on")]
+    Load(LoadError),
+    /// The kernel does not put it in place.
+    #[error("the kernel does not replace {name}, whose program goes on: {source}")]
+    Refused {
+        /// The name.
+        name: Name,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// It cannot be the default of the namespace.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+}
+
+/// Why a control was not removed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemoveError {
+    /// The machine cannot.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// It is not installed.
+    #[error("{name} is not installed: `farspan kernel status` shows what is")]
+    NotInstalled {
+        /// The name.
+        name: Name,
+    },
+    /// Its pins cannot be removed.
+    #[error("{BPFFS}: what keeps {name} cannot be removed ({source})")]
+    Pin {
+        /// The name.
+        name: Name,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// The kernel still has it.
+    #[error("{name} is still registered: another process holds its link; `bpftool link` shows it")]
+    Held {
+        /// The name.
+        name: Name,
+    },
+}
+
+/// A control whose program was replaced.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Updated {
+    /// The control as it is now.
+    pub installed: Installed,
+    /// Namespaces whose default has moved to the new program.
+    pub defaults: Vec<String>,
+    /// Namespaces whose default could not be moved: new connections there get the old program.
+    pub failed: Vec<NamespaceError>,
+    /// Sockets that were opened before, and keep the old program until they close.
+    pub sockets: Vec<Socket>,
+}
+
+/// A control that was removed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Removed {
+    /// Namespaces whose default it was.
+    pub defaults: Vec<Restored>,
+    /// Sockets that hold its program until they close.
+    pub sockets: Vec<Socket>,
+    /// Maps of its programs that are still in the kernel, with how much holds each.
+    pub maps: Vec<(u32, u32)>,
+}
+
+/// The object of a control, as clang made it.
+const fn object(control: Control) -> &'static [u8] {
+    match control {
+        Control::Fixed => include_bytes!(concat!(env!("OUT_DIR"), "/fixed.bpf.o")),
+    }
+}
+
+/// Brings a control into the kernel under a name: it is checked, and not registered yet.
+fn load(control: Control, name: &Name, settings: &Settings) -> Result<Object, LoadError> {
+    let mut opened = Opened::new(control.as_str(), object(control))?;
+    opened.set(settings.iter().map(|(parameter, raw)| (parameter.variable, raw)))?;
+    opened.rename(name.as_str())?;
+    opened.load()
+}
+
+/// Registers what was loaded.
+fn register(object: &mut Object) -> libbpf_rs::Result<Link> {
+    let operations = object.maps_mut().find(|map| map.map_type() == MapType::StructOps);
+    operations.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?.attach_struct_ops()
+}
+
+fn is_available(name: &Name) -> bool {
+    let all = fs::read_to_string(AVAILABLE).unwrap_or_default();
+    all.split_ascii_whitespace().any(|found| found == name.as_str())
+}
+
+fn installed(pins: &Pins, name: &Name) -> Option<(Instance, Installed)> {
+    let map = linked(&pins.link())?;
+    let instance = Instance::of(name).into_iter().find(|instance| instance.map == map)?;
+    let installed = Installed { map, settings: instance.settings.clone() };
+    Some((instance, installed))
+}
+
+/// Installs a control under a name, and makes it the default of a namespace if one is given.
+///
+/// It stays until [`remove`]: a pin in the BPF file system keeps it registered, and no process has to live. If it is installed already
+/// and nothing is set, it becomes the default of the namespace.
+///
+/// # Errors
+/// If the machine cannot, the name is taken, or the kernel refuses the program.
+pub fn install(
+    control: Control,
+    name: &Name,
+    settings: &Settings,
+    namespace: Option<&Namespace>,
+) -> Result<Installed, InstallError> {
+    check()?;
+    let pins = Pins::of(name);
+    if let Some((instance, found)) = installed(&pins, name) {
+        let namespace = namespace.filter(|_| settings.is_empty() && instance.control == Some(control));
+        let namespace = namespace.ok_or_else(|| InstallError::Installed { name: name.clone() })?;
+        take(&pins, name, namespace)?;
+        return Ok(found);
+    }
+    if is_available(name) {
+        return Err(InstallError::Taken { name: name.clone() });
+    }
+    let mut object = load(control, name, settings)?;
+    let pin = |source| InstallError::Pin { name: name.clone(), source };
+    pins.create().map_err(pin)?;
+    let (link, log) = listened(|| register(&mut object));
+    let kept = match link {
+        Ok(mut link) => link.pin(pins.link()).map_err(|error| pin(io::Error::other(error))),
+        Err(source) => Err(InstallError::Register { name: name.clone(), source, log }),
+    };
+    // The pin holds it from here on. What could not be kept leaves nothing.
+    kept.inspect_err(|_| drop(pins.remove()))?;
+    if let Some(namespace) = namespace {
+        take(&pins, name, namespace).inspect_err(|_| drop(pins.remove()))?;
+    }
+    installed(&pins, name).map(|(_, installed)| installed).ok_or_else(|| pin(io::ErrorKind::NotFound.into()))
+}
+
+/// Changes parameters of an installed control, and keeps the others: the program of this build takes the place of the one that is
+/// there. Connections that are open keep theirs.
+///
+/// # Errors
+/// If it is not installed, or the kernel refuses; what was there goes on then.
+pub fn tune(name: &Name, texts: &[String], namespace: Option<&Namespace>) -> Result<Updated, UpdateError> {
+    update(name, texts, true, namespace)
+}
+
+/// Puts the program of this build in the place of the one that is installed, with its own defaults beside what is set. Connections
+/// that are open keep the old one.
+///
+/// # Errors
+/// If it is not installed, or the kernel refuses; what was there goes on then.
+pub fn replace(name: &Name, texts: &[String], namespace: Option<&Namespace>) -> Result<Updated, UpdateError> {
+    update(name, texts, false, namespace)
+}
+
+fn update(
+    name: &Name,
+    texts: &[String],
+    keeps: bool,
+    namespace: Option<&Namespace>,
+) -> Result<Updated, UpdateError> {
+    check()?;
+    let pins = Pins::of(name);
+    let not_installed = || UpdateError::NotInstalled { name: name.clone() };
+    let (instance, before) = installed(&pins, name).ok_or_else(not_installed)?;
+    let control = instance.control.ok_or_else(not_installed)?;
+    let mut settings = Settings::parse(control, texts)?;
+    if keeps {
+        settings = settings.or(control, |key| before.settings.get(key));
+    }
+    let mut object = load(control, name, &settings).map_err(UpdateError::Load)?;
+    let sockets = sockets(name);
+    swap(&pins, name, &mut object)?;
+    // A link's update leaves the defaults of namespaces on the old program.
+    let (mut defaults, mut failed) = (Vec::new(), Vec::new());
+    for place in Namespace::all() {
+        match place.default_control() {
+            Ok(default) if default == name.as_str() => {}
+            // One that is gone meanwhile has no default.
+            Ok(_) | Err(_) => continue,
+        }
+        match place.set_default_control(name.as_str()) {
+            Ok(()) => defaults.push(place.to_string()),
+            Err(source) => failed.push(place.failed("its default stays on the old program")(source)),
+        }
+    }
+    if let Some(namespace) = namespace {
+        take(&pins, name, namespace)?;
+    }
+    let installed = installed(&pins, name).map(|(_, installed)| installed).ok_or_else(not_installed)?;
+    Ok(Updated { installed, defaults, failed, sockets })
+}
+
+/// Puts what was loaded in the place of what the pinned link holds.
+fn swap(pins: &Pins, name: &Name, object: &mut Object) -> Result<(), UpdateError> {
+    let refused = |source| UpdateError::Refused { name: name.clone(), source };
+    // Attaching fills the map and makes it ready; registering it then fails, since the name is there, and that is meant.
+    match listened(|| register(object)).0 {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(refused(io::Error::other(error))),
+        // The one that was there is gone: this one takes its place by a pin of its own.
+        Ok(mut link) => {
+            let pinned = pins.create().map_err(refused).map(|()| link.pin(pins.link()));
+            return pinned?.map_err(|error| refused(io::Error::other(error)));
+        }
+    }
+    let link = Link::open(pins.link()).map_err(|error| refused(io::Error::other(error)))?;
+    let operations = object.maps().find(|map| map.map_type() == MapType::StructOps);
+    let operations = operations.ok_or_else(|| refused(io::ErrorKind::NotFound.into()))?;
+    update_link(link.as_fd(), operations.as_fd()).map_err(refused)
+}
+
+/// The sockets of a control in all known namespaces; those of a namespace that is gone meanwhile are none.
+pub(super) fn sockets(name: &Name) -> Vec<Socket> {
+    let all = Namespace::all();
+    all.iter().filter_map(|namespace| Socket::of(name, namespace).ok()).flatten().collect()
+}
+
+/// Takes a control away: sets the defaults of namespaces back first, then unregisters it. Its open connections go on until they
+/// close. With a namespace, only that one's default is set back.
+///
+/// # Errors
+/// If it is not installed, or its pins cannot be removed.
+pub fn remove(name: &Name, namespace: Option<&Namespace>) -> Result<Removed, RemoveError> {
+    check()?;
+    let pins = Pins::of(name);
+    if !pins.is_there() {
+        return Err(RemoveError::NotInstalled { name: name.clone() });
+    }
+    let all = namespace.map_or_else(Namespace::all, |namespace| vec![namespace.clone()]);
+    let defaults = all.iter().filter_map(|namespace| restore(&pins, name, namespace)).collect();
+    if namespace.is_none() {
+        let pin = |source| RemoveError::Pin { name: name.clone(), source };
+        // Another process may hold the link: it is told that it is over. Older kernels do not know how.
+        if let Ok(link) = Link::open(pins.link()) {
+            let _ = link.detach();
+        }
+        pins.remove().map_err(pin)?;
+        let is_gone = (0..LOOKS).any(|look| {
+            if look > 0 {
+                std::thread::park_timeout(BETWEEN_LOOKS);
+            }
+            !is_available(name)
+        });
+        if !is_gone {
+            return Err(RemoveError::Held { name: name.clone() });
+        }
+    }
+    let maps = Instance::of(name).into_iter().map(|instance| (instance.map, instance.holders)).collect();
+    Ok(Removed { defaults, sockets: sockets(name), maps })
+}

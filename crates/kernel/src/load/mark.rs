@@ -1,0 +1,256 @@
+//! Phantom queues on ports: a program at TC egress, which stays with the device.
+
+use super::instance::{constants, maps_of};
+use super::missing::{Missing, root};
+use super::netns::Namespace;
+use super::object::{LoadError, Opened};
+use crate::PhantomQueue;
+use libbpf_rs::{MapCore as _, MapFlags, MapHandle, TC_EGRESS, TC_INGRESS, TcHook};
+use serde::Serialize;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::process::{Command, Stdio};
+
+/// The program's place among the filters of a port: ours alone.
+const PRIORITY: u32 = 0xfa5;
+const HANDLE: u32 = 1;
+
+/// Why a port has no phantom queue.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MarkError {
+    /// The machine cannot.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// There is no such device.
+    #[error("there is no device {device} in {namespace}: `ip link` shows those that are there")]
+    NoDevice {
+        /// The device.
+        device: String,
+        /// Where it was looked for.
+        namespace: String,
+    },
+    /// The device has no phantom queue.
+    #[error("{device} has no phantom queue: `farspan kernel mark --dev {device} --rate R` gives it one")]
+    NotMarked {
+        /// The device.
+        device: String,
+    },
+    /// The kernel refuses the program.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The device does not take the program, or does not give it back.
+    #[error("{device}: {task}: {source}; the kernel needs CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS")]
+    Refused {
+        /// The device.
+        device: String,
+        /// The step that failed.
+        task: &'static str,
+        /// The error of the operating system.
+        source: libbpf_rs::Error,
+    },
+    /// The namespace cannot be entered.
+    #[error("{namespace}: cannot be entered ({source})")]
+    Namespace {
+        /// The namespace.
+        namespace: String,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+}
+
+/// Whether a port that is given a phantom queue had one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Attached {
+    /// It had none.
+    New,
+    /// The new one took the place of another; its counts begin anew.
+    Replaced,
+}
+
+/// The phantom queue of a port: its constants, and what it has counted.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct PortStatus {
+    /// The device.
+    pub device: String,
+    /// The link's rate, bit/s.
+    pub rate_bps: u64,
+    /// The rate at which the counter drains, bit/s.
+    pub drain_bps: u64,
+    /// Where the counter saturates, bytes.
+    pub size_bytes: u64,
+    /// Up to here no packet is marked, bytes.
+    pub k_min_bytes: u64,
+    /// Above here each one is, bytes.
+    pub k_max_bytes: u64,
+    /// The counter at its last packet, bytes.
+    pub level_bytes: u64,
+    /// Packets, a super-packet as one.
+    pub packets: u64,
+    /// Packets as super-packets will be cut.
+    pub segments: u64,
+    /// Bytes, with the headers of each segment.
+    pub bytes: u64,
+    /// Packets that are not ECN-capable.
+    pub not_ect: u64,
+    /// Packets that came with a mark.
+    pub already_marked: u64,
+    /// Packets that were marked here.
+    pub marked: u64,
+}
+
+/// What `struct port_state` of the program holds after its lock, in 64-bit words.
+const WORDS: usize = 8;
+
+impl PortStatus {
+    fn read(device: &str, program: u32) -> Option<Self> {
+        let constants = constants(program)?;
+        let constant = |key: &str| constants.iter().find(|(name, _)| name == key).map(|(_, raw)| *raw);
+        let maps = maps_of(program)?.into_iter().filter_map(|id| MapHandle::from_map_id(id).ok());
+        let state = maps.into_iter().find(|map| map.name() == "port")?;
+        let state = state.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()??;
+        let mut words = [0; WORDS + 1];
+        for (word, bytes) in words.iter_mut().zip(state.chunks_exact(8)) {
+            *word = u64::from_ne_bytes(bytes.try_into().ok()?);
+        }
+        let [_lock, _at, lag_ps, packets, segments, bytes, not_ect, already_marked, marked] = words;
+        let drain_bps = constant("drain_bps")?;
+        let level = u128::from(lag_ps) * u128::from(drain_bps) / 8_000_000_000_000;
+        Some(Self {
+            device: device.to_owned(),
+            rate_bps: constant("rate_bps")?,
+            drain_bps,
+            size_bytes: constant("size_bytes")?,
+            k_min_bytes: constant("min_bytes")?,
+            k_max_bytes: constant("max_bytes")?,
+            level_bytes: u64::try_from(level).unwrap_or(u64::MAX),
+            packets,
+            segments,
+            bytes,
+            not_ect,
+            already_marked,
+            marked,
+        })
+    }
+}
+
+/// A device in the namespace of the calling thread.
+struct Port<'a> {
+    device: &'a str,
+    index: i32,
+}
+
+impl<'a> Port<'a> {
+    fn find(device: &'a str, namespace: &Namespace) -> Result<Self, MarkError> {
+        let no_device =
+            || MarkError::NoDevice { device: device.to_owned(), namespace: namespace.to_string() };
+        let socket =
+            rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None);
+        let socket = socket.map_err(|_| no_device())?;
+        let index = rustix::net::netdevice::name_to_index(socket, device).map_err(|_| no_device())?;
+        Ok(Self { device, index: i32::try_from(index).map_err(|_| no_device())? })
+    }
+
+    fn hook(&self, program: BorrowedFd<'_>) -> TcHook {
+        let mut hook = TcHook::new(program);
+        hook.ifindex(self.index).attach_point(TC_EGRESS).handle(HANDLE).priority(PRIORITY);
+        hook
+    }
+
+    /// The id of the program that it has.
+    fn program(&self) -> Option<u32> {
+        let nothing = File::open("/dev/null").ok()?;
+        self.hook(nothing.as_fd()).query().ok()
+    }
+
+    fn refused(&self, task: &'static str) -> impl FnOnce(libbpf_rs::Error) -> MarkError {
+        let device = self.device.to_owned();
+        move |source| MarkError::Refused { device, task, source }
+    }
+
+    fn attach(&self, queue: &PhantomQueue) -> Result<Attached, MarkError> {
+        let mut opened = Opened::new("mark", include_bytes!(concat!(env!("OUT_DIR"), "/mark.bpf.o")))?;
+        opened.set(queue.variables())?;
+        let object = opened.load()?;
+        let program = object.progs().find(|program| program.name() == "mark");
+        let program = program.ok_or_else(|| libbpf_rs::Error::from(io::Error::from(io::ErrorKind::NotFound)));
+        let program = program.map_err(self.refused("its program was not found"))?;
+        let had = self.program().is_some();
+        let mut hook = self.hook(program.as_fd());
+        hook.create().map_err(self.refused("it takes no programs at egress"))?;
+        hook.replace(had).attach().map_err(self.refused("it does not take the program"))?;
+        Ok(if had { Attached::Replaced } else { Attached::New })
+    }
+
+    fn detach(&self) -> Result<(), MarkError> {
+        if self.program().is_none() {
+            return Err(MarkError::NotMarked { device: self.device.to_owned() });
+        }
+        let nothing = File::open("/dev/null").map_err(libbpf_rs::Error::from);
+        let nothing = nothing.map_err(self.refused("its program was not found"))?;
+        self.hook(nothing.as_fd()).detach().map_err(self.refused("it does not give the program back"))?;
+        if !self.has_filters() {
+            let mut all = self.hook(nothing.as_fd());
+            // Whoever came meanwhile keeps it.
+            let _ = all.attach_point(TC_EGRESS | TC_INGRESS).destroy();
+        }
+        Ok(())
+    }
+
+    /// Whether other programs are at this device: then what holds them stays. So it does where nobody can say.
+    fn has_filters(&self) -> bool {
+        ["ingress", "egress"].iter().any(|side| {
+            let list = ["filter", "show", "dev", self.device, side];
+            let output = Command::new("tc").args(list).stdin(Stdio::null()).output();
+            output.map_or(true, |output| !output.status.success() || !output.stdout.is_empty())
+        })
+    }
+}
+
+fn inside<T: Send>(
+    namespace: &Namespace,
+    task: impl FnOnce() -> Result<T, MarkError> + Send,
+) -> Result<T, MarkError> {
+    root()?;
+    let failed = |source| MarkError::Namespace { namespace: namespace.to_string(), source };
+    namespace.inside(task).map_err(failed)?
+}
+
+/// Gives a port of a namespace a phantom queue. It stays with the device until [`unmark`]; one that is there is replaced.
+///
+/// # Errors
+/// If the machine cannot, or there is no such device.
+pub fn mark(device: &str, queue: &PhantomQueue, namespace: &Namespace) -> Result<Attached, MarkError> {
+    inside(namespace, || Port::find(device, namespace)?.attach(queue))
+}
+
+/// Takes the phantom queue of a port away.
+///
+/// # Errors
+/// If the port has none.
+pub fn unmark(device: &str, namespace: &Namespace) -> Result<(), MarkError> {
+    inside(namespace, || Port::find(device, namespace)?.detach())
+}
+
+/// The phantom queues of a namespace's ports: of one, or of all.
+///
+/// # Errors
+/// If the port that is asked for is not there, or has none.
+pub fn marked(device: Option<&str>, namespace: &Namespace) -> Result<Vec<PortStatus>, MarkError> {
+    inside(namespace, || {
+        let of = |device: &str| {
+            let port = Port::find(device, namespace)?;
+            Ok::<_, MarkError>(port.program().and_then(|program| PortStatus::read(device, program)))
+        };
+        if let Some(device) = device {
+            let none = || MarkError::NotMarked { device: device.to_owned() };
+            return Ok(vec![of(device)?.ok_or_else(none)?]);
+        }
+        let devices = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+        let names = devices.lines().skip(2).filter_map(|line| line.trim().split(':').next());
+        // One that is gone meanwhile has none.
+        Ok(names.filter_map(|name| of(name).ok().flatten()).collect())
+    })
+}

@@ -1,0 +1,89 @@
+//! What a machine lacks to have congestion controls and queues as eBPF programs.
+
+use super::object::listened;
+use super::pin::BPFFS;
+use std::fs;
+use std::path::Path;
+
+/// The magic number of the BPF file system (`linux/magic.h`).
+const BPF_FS_MAGIC: i64 = 0xcafe_4a11;
+/// The kernel's own types.
+const BTF: &str = "/sys/kernel/btf/vmlinux";
+/// The type that the kernel gives to congestion controls by eBPF, and that of their links.
+const NEEDED: [&[u8]; 2] = [b"\0bpf_struct_ops_tcp_congestion_ops\0", b"\0bpf_struct_ops_link\0"];
+
+/// Why this machine cannot, and the cure.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Missing {
+    /// The process is not root's.
+    #[error("programs enter the kernel as root alone: run it with sudo")]
+    Root,
+    /// The kernel does not describe its own types.
+    #[error(
+        "the kernel has no {BTF}, by which a program finds its structures: boot one with CONFIG_DEBUG_INFO_BTF"
+    )]
+    Btf,
+    /// The kernel takes no congestion controls by eBPF.
+    #[error(
+        "this kernel takes no congestion controls by eBPF that can be replaced (struct_ops links): boot Linux 6.4 or later with \
+         CONFIG_BPF_SYSCALL, CONFIG_BPF_JIT and CONFIG_DEBUG_INFO_BTF"
+    )]
+    StructOps,
+    /// The BPF file system is not there.
+    #[error("{BPFFS} is no BPF file system, in which a program stays: mount -t bpf bpf {BPFFS}")]
+    BpfFs,
+}
+
+/// Whether this machine can install congestion controls.
+///
+/// # Errors
+/// The first thing that is missing.
+pub fn check() -> Result<(), Missing> {
+    root()?;
+    types(Path::new(BTF))?;
+    bpf_fs(Path::new(BPFFS))
+}
+
+/// Whether this process is root's. All that is done begins here: the library that loads speaks to nobody from now on.
+pub(super) fn root() -> Result<(), Missing> {
+    listened(|| ());
+    if rustix::process::geteuid().is_root() { Ok(()) } else { Err(Missing::Root) }
+}
+
+fn types(path: &Path) -> Result<(), Missing> {
+    let types = fs::read(path).map_err(|_| Missing::Btf)?;
+    let has = |name: &&[u8]| types.windows(name.len()).any(|window| window == *name);
+    if NEEDED.iter().all(has) { Ok(()) } else { Err(Missing::StructOps) }
+}
+
+fn bpf_fs(path: &Path) -> Result<(), Missing> {
+    let kind = rustix::fs::statfs(path).map_err(|_| Missing::BpfFs)?.f_type;
+    if i64::from(kind) == BPF_FS_MAGIC { Ok(()) } else { Err(Missing::BpfFs) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_said_with_its_cure() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("vmlinux");
+        assert_eq!(types(&path), Err(Missing::Btf));
+        fs::write(&path, b"\0tcp_congestion_ops\0").unwrap();
+        assert_eq!(types(&path), Err(Missing::StructOps));
+        fs::write(&path, NEEDED.concat()).unwrap();
+        assert_eq!(types(&path), Ok(()));
+        assert_eq!(bpf_fs(folder.path()), Err(Missing::BpfFs));
+        assert_eq!(bpf_fs(&path.join("none")), Err(Missing::BpfFs));
+        for (missing, cure) in [
+            (Missing::Root, "sudo"),
+            (Missing::Btf, "CONFIG_DEBUG_INFO_BTF"),
+            (Missing::StructOps, "Linux 6.4"),
+            (Missing::BpfFs, "mount -t bpf bpf /sys/fs/bpf"),
+        ] {
+            assert!(missing.to_string().contains(cure), "{missing}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Network namespaces: which there are, and the congestion control that new connections in them get.
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// The default congestion control of a namespace.
+const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+/// Whether TCP negotiates ECN.
+const ECN: &str = "/proc/sys/net/ipv4/tcp_ecn";
+/// Where `ip netns` keeps names.
+const NAMES: &str = "/run/netns";
+
+/// A network namespace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Namespace {
+    label: String,
+    path: PathBuf,
+    id: [u64; 2],
+}
+
+/// Why a namespace cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NamespaceError {
+    /// No namespace has the name.
+    #[error("there is no network namespace {name}: `ip netns list` shows those that have names")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// A step in a namespace failed.
+    #[error("{namespace}: {task} ({source})")]
+    Io {
+        /// The namespace.
+        namespace: String,
+        /// The step that failed.
+        task: &'static str,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+}
+
+impl Namespace {
+    /// That of this process.
+    ///
+    /// # Errors
+    /// If `/proc` is not there.
+    pub fn current() -> io::Result<Self> {
+        Self::at("this namespace".to_owned(), PathBuf::from("/proc/thread-self/ns/net"))
+    }
+
+    /// The one of a name that `ip netns` gave, or of a path.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn named(name: &str) -> Result<Self, NamespaceError> {
+        let path = if name.contains('/') { PathBuf::from(name) } else { Path::new(NAMES).join(name) };
+        let found = Self::at(name.to_owned(), path).ok();
+        let is_one = found.filter(|found| Self::current().is_ok_and(|own| own.id[0] == found.id[0]));
+        is_one.ok_or_else(|| NamespaceError::Unknown { name: name.to_owned() })
+    }
+
+    /// All that are known: this one, those with names, and those of processes.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        let Ok(own) = Self::current() else { return Vec::new() };
+        let device = own.id[0];
+        let mut found = vec![own];
+        let mut seen: BTreeMap<[u64; 2], ()> = BTreeMap::from([(found[0].id, ())]);
+        let named = entries(NAMES).map(|(name, path)| (name, path));
+        let of_processes =
+            entries("/proc").filter(|(name, _)| name.bytes().all(|byte| byte.is_ascii_digit()));
+        let of_processes = of_processes.map(|(pid, path)| {
+            let command = fs::read_to_string(path.join("comm")).unwrap_or_default();
+            (format!("that of {} ({pid})", command.trim()), path.join("ns/net"))
+        });
+        for (label, path) in named.chain(of_processes) {
+            // A name whose namespace is gone, or a process that has ended, is none.
+            let Ok(namespace) = Self::at(label, path) else { continue };
+            if namespace.id[0] == device && seen.insert(namespace.id, ()).is_none() {
+                found.push(namespace);
+            }
+        }
+        found
+    }
+
+    fn at(label: String, path: PathBuf) -> io::Result<Self> {
+        let about = fs::metadata(&path)?;
+        Ok(Self { label, path, id: [about.dev(), about.ino()] })
+    }
+
+    /// The device and inode by which the kernel knows it.
+    #[must_use]
+    pub const fn id(&self) -> [u64; 2] {
+        self.id
+    }
+
+    /// Runs `task` on a thread of its own in the namespace: sockets, devices and `/proc/sys/net` are those of the namespace there,
+    /// and programs that it starts are in it.
+    pub(super) fn inside<T: Send>(&self, task: impl FnOnce() -> T + Send) -> io::Result<T> {
+        let file = File::open(&self.path)?;
+        let enter = || {
+            move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
+            Ok(task())
+        };
+        let result = std::thread::scope(|scope| scope.spawn(enter).join());
+        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    /// The congestion control that new connections get.
+    pub(super) fn default_control(&self) -> Result<String, NamespaceError> {
+        let read = self.inside(|| fs::read_to_string(DEFAULT)).and_then(|read| read);
+        Ok(read.map_err(self.failed("its default congestion control cannot be read"))?.trim().to_owned())
+    }
+
+    /// Makes a congestion control the one that new connections get.
+    pub(super) fn set_default_control(&self, name: &str) -> io::Result<()> {
+        self.inside(|| fs::write(DEFAULT, name))?
+    }
+
+    /// Whether TCP negotiates ECN: 0 never, 1 always, 2 if the peer asks.
+    pub(super) fn ecn(&self) -> Result<u32, NamespaceError> {
+        let read = self.inside(|| fs::read_to_string(ECN)).and_then(|read| read);
+        let read = read.and_then(|text| text.trim().parse().map_err(io::Error::other));
+        read.map_err(self.failed("its tcp_ecn cannot be read"))
+    }
+
+    pub(super) fn set_ecn(&self, value: u32) -> io::Result<()> {
+        self.inside(|| fs::write(ECN, value.to_string()))?
+    }
+
+    /// An error of a step in this namespace.
+    pub(super) fn failed(&self, task: &'static str) -> impl FnOnce(io::Error) -> NamespaceError {
+        let namespace = self.label.clone();
+        move |source| NamespaceError::Io { namespace, task, source }
+    }
+}
+
+impl std::fmt::Display for Namespace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.label)
+    }
+}
+
+fn entries(folder: &str) -> impl Iterator<Item = (String, PathBuf)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_namespace_is_the_first_and_stands_once() {
+        let all = Namespace::all();
+        let own = Namespace::current().unwrap();
+        assert_eq!(all[0].id(), own.id());
+        assert_eq!(all.iter().filter(|other| other.id() == own.id()).count(), 1);
+    }
+
+    #[test]
+    fn what_is_no_namespace_is_refused() {
+        for name in ["no-such-namespace", "/dev/null"] {
+            let error = Namespace::named(name).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("ip netns list"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What is in the kernel now.
+
+use super::instance::{Instance, linked};
+use super::missing::{Missing, root};
+use super::netns::Namespace;
+use super::pin::Pins;
+use super::sockets::Socket;
+use crate::Name;
+use serde::Serialize;
+
+/// A control in the kernel, or what is left of one.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Status {
+    /// Its name in the kernel.
+    pub name: String,
+    /// The control behind the name.
+    pub control: Option<String>,
+    /// Whether it is installed: a pin keeps it registered.
+    pub installed: bool,
+    /// Its programs, by the id of the map that holds the operations: the one in force, and older ones that something still holds.
+    pub programs: Vec<Program>,
+    /// Namespaces in which new connections get it.
+    pub defaults: Vec<String>,
+    /// Sockets that have it.
+    pub sockets: Vec<Socket>,
+    /// What could not be looked at, and why.
+    pub unseen: Vec<String>,
+}
+
+/// A program of a control.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Program {
+    /// The id of the map of its operations, as `bpftool map` shows it.
+    pub map: u32,
+    /// Whether it is the one that new connections get.
+    pub in_force: bool,
+    /// How much holds it, at about: its link, sockets, defaults of namespaces.
+    pub holders: u32,
+    /// Its parameters, as `--set` takes them.
+    pub settings: Vec<String>,
+}
+
+/// What is in the kernel of one control, or of all that are there.
+///
+/// It goes by the ids of maps, and needs no pins: what a killed loader or a removed control has left shows too.
+///
+/// # Errors
+/// If the process may not look.
+pub fn status(name: Option<&Name>) -> Result<Vec<Status>, Missing> {
+    root()?;
+    let all = Instance::all();
+    let mut names: Vec<Name> = match name {
+        Some(name) => vec![name.clone()],
+        None => {
+            let ours = all.iter().filter(|(_, instance)| instance.control.is_some());
+            ours.map(|(name, _)| name.clone()).chain(Pins::names()).collect()
+        }
+    };
+    names.sort();
+    names.dedup();
+    let namespaces = Namespace::all();
+    Ok(names.iter().map(|name| of(name, &all, &namespaces)).collect())
+}
+
+fn of(name: &Name, all: &[(Name, Instance)], namespaces: &[Namespace]) -> Status {
+    let linked = linked(&Pins::of(name).link());
+    let instances: Vec<_> =
+        all.iter().filter(|(found, _)| found == name).map(|(_, instance)| instance).collect();
+    let program = |instance: &&Instance| Program {
+        map: instance.map,
+        in_force: linked == Some(instance.map),
+        holders: instance.holders,
+        settings: instance.settings.texts(),
+    };
+    let (mut defaults, mut sockets, mut unseen) = (Vec::new(), Vec::new(), Vec::new());
+    for namespace in namespaces {
+        match namespace.default_control() {
+            Ok(default) if default == name.as_str() => defaults.push(namespace.to_string()),
+            Ok(_) => {}
+            Err(error) => unseen.push(error.to_string()),
+        }
+        match Socket::of(name, namespace) {
+            Ok(found) => sockets.extend(found),
+            Err(error) => unseen.push(error.to_string()),
+        }
+    }
+    Status {
+        name: name.to_string(),
+        control: instances.iter().find_map(|instance| instance.control).map(|control| control.to_string()),
+        installed: linked.is_some(),
+        programs: instances.iter().map(program).collect(),
+        defaults,
+        sockets,
+        unseen,
+    }
+}

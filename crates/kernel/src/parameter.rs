@@ -1,0 +1,337 @@
+//! Parameters of controls: keys, units, bounds, and how they are written.
+
+use crate::Control;
+use farspan_units::{Bytes, Duration, Rate};
+use std::fmt;
+
+/// How a parameter is written, and what an integer of the program's means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Unit {
+    /// A whole number of packets.
+    Packets,
+    /// A plain whole number.
+    Count,
+    /// Bytes, written with a unit: `64KiB`.
+    Bytes,
+    /// A time, written with a unit: `2ms`. The program counts in this many picoseconds.
+    Time {
+        /// The program's unit, in picoseconds.
+        ps: u64,
+    },
+    /// A rate, written with a unit: `10Gbps`. The program counts in this many bit/s.
+    Rate {
+        /// The program's unit, in bit/s.
+        bps: u64,
+    },
+    /// `on` or `off`: 1 or 0.
+    Switch,
+    /// A fraction, written as `0.5`. The program has a fixed point.
+    Fraction {
+        /// What the program holds for 1.
+        one: u64,
+    },
+}
+
+impl Unit {
+    /// The program counts in microseconds.
+    pub const MICROSECONDS: Self = Self::Time { ps: 1_000_000 };
+    /// The program counts in nanoseconds.
+    pub const NANOSECONDS: Self = Self::Time { ps: 1_000 };
+
+    /// The integer that the program holds for a text; `None`: the text means nothing in this unit.
+    #[must_use]
+    pub fn read(self, text: &str) -> Option<u64> {
+        match self {
+            Self::Packets | Self::Count => text.parse().ok(),
+            Self::Bytes => text.parse().ok().map(Bytes::get),
+            Self::Time { ps } => {
+                let time = text.parse::<Duration>().ok()?.as_ps();
+                // What the program cannot hold exactly would not be what was asked for.
+                time.is_multiple_of(ps).then_some(time / ps)
+            }
+            Self::Rate { bps } => {
+                let rate = text.parse::<Rate>().ok()?.as_bps();
+                rate.is_multiple_of(bps).then_some(rate / bps)
+            }
+            Self::Switch => match text {
+                "on" => Some(1),
+                "off" => Some(0),
+                _ => None,
+            },
+            Self::Fraction { one } => {
+                let value: f64 = text.parse().ok()?;
+                let scaled = (value * one as f64).round();
+                (value.is_finite() && (0.0..=u64::MAX as f64).contains(&scaled)).then_some(scaled as u64)
+            }
+        }
+    }
+
+    /// An integer of the program's as it is written.
+    #[must_use]
+    pub fn show(self, raw: u64) -> String {
+        match self {
+            Self::Packets | Self::Count => raw.to_string(),
+            Self::Bytes => format!("{raw}B"),
+            Self::Time { ps } => show_time(u128::from(raw) * u128::from(ps)),
+            Self::Rate { bps } => show_rate(u128::from(raw) * u128::from(bps)),
+            Self::Switch => (if raw == 0 { "off" } else { "on" }).to_owned(),
+            Self::Fraction { one } => {
+                // As many digits as the fixed point has, and no more.
+                let digits = (one as f64).log10().ceil() as usize;
+                let text = format!("{:.digits$}", raw as f64 / one as f64);
+                let short = text.trim_end_matches('0').trim_end_matches('.');
+                if text.contains('.') { short.to_owned() } else { text }
+            }
+        }
+    }
+
+    /// Its name, for tables and messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Packets => "packets",
+            Self::Count => "a whole number",
+            Self::Bytes => "bytes with a unit, such as 64KiB",
+            Self::Time { .. } => "a time with a unit, such as 2ms",
+            Self::Rate { .. } => "a rate with a unit, such as 10Gbps",
+            Self::Switch => "on or off",
+            Self::Fraction { .. } => "a fraction, such as 0.5",
+        }
+    }
+}
+
+fn show_time(ps: u128) -> String {
+    let units =
+        [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns"), (1, "ps")];
+    show_whole(ps, &units)
+}
+
+fn show_rate(bps: u128) -> String {
+    show_whole(bps, &[(1_000_000_000, "Gbps"), (1_000_000, "Mbps"), (1_000, "Kbps"), (1, "bps")])
+}
+
+/// In the largest unit that makes it whole; a zero is in the smallest.
+fn show_whole(value: u128, units: &[(u128, &str)]) -> String {
+    let fits = |(size, _): &&(u128, &str)| *size == 1 || (value != 0 && value.is_multiple_of(*size));
+    let (size, unit) = units.iter().find(fits).copied().unwrap_or((1, ""));
+    format!("{}{unit}", value / size)
+}
+
+/// A parameter of a control.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Parameter {
+    /// The name by which it is set.
+    pub key: &'static str,
+    /// The name of the program's variable.
+    pub variable: &'static str,
+    /// How it is written.
+    pub unit: Unit,
+    /// The least value, as the program holds it.
+    pub least: u64,
+    /// The largest value, as the program holds it.
+    pub most: u64,
+    /// What it is, and where it comes from.
+    pub about: &'static str,
+}
+
+impl Parameter {
+    pub(crate) const fn new(
+        [key, variable]: [&'static str; 2],
+        unit: Unit,
+        (least, most): (u64, u64),
+        about: &'static str,
+    ) -> Self {
+        Self { key, variable, unit, least, most, about }
+    }
+
+    /// Its bounds as they are written.
+    #[must_use]
+    pub fn bounds(&self) -> String {
+        format!("{} to {}", self.unit.show(self.least), self.unit.show(self.most))
+    }
+}
+
+/// Why a setting is refused. Nothing has been loaded then.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingError {
+    /// There is no value.
+    #[error("`{text}` sets nothing: write KEY=VALUE")]
+    NoValue {
+        /// The text.
+        text: String,
+    },
+    /// The control has no such parameter.
+    #[error("{control} has no parameter `{key}`: there are {}", keys(*control))]
+    UnknownKey {
+        /// The control.
+        control: Control,
+        /// The key.
+        key: String,
+    },
+    /// The key is set twice.
+    #[error("`{key}` is set twice: leave one out")]
+    Twice {
+        /// The key.
+        key: &'static str,
+    },
+    /// The value means nothing in the parameter's unit.
+    #[error("{key}={value}: expected {}, {}", parameter.unit.name(), parameter.bounds(), key = parameter.key)]
+    Unreadable {
+        /// The parameter.
+        parameter: Parameter,
+        /// The value.
+        value: String,
+    },
+    /// The value is out of bounds.
+    #[error("{key}={value} is out of bounds: {}", parameter.bounds(), key = parameter.key)]
+    OutOfBounds {
+        /// The parameter.
+        parameter: Parameter,
+        /// The value.
+        value: String,
+    },
+}
+
+fn keys(control: Control) -> String {
+    control.parameters().iter().map(|parameter| parameter.key).collect::<Vec<_>>().join(", ")
+}
+
+/// Values for some parameters of a control, in the order of its parameters.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Settings {
+    values: Vec<(Parameter, u64)>,
+}
+
+impl Settings {
+    /// Reads `KEY=VALUE` texts.
+    ///
+    /// # Errors
+    /// If one of them names no parameter, or gives it a value that it cannot have.
+    pub fn parse(control: Control, texts: &[String]) -> Result<Self, SettingError> {
+        let mut settings = Self::default();
+        for text in texts {
+            let (key, value) =
+                text.split_once('=').ok_or_else(|| SettingError::NoValue { text: text.clone() })?;
+            let (key, value) = (key.trim(), value.trim());
+            let found = control.parameters().iter().find(|parameter| parameter.key == key);
+            let parameter =
+                *found.ok_or_else(|| SettingError::UnknownKey { control, key: key.to_owned() })?;
+            if settings.get(parameter.key).is_some() {
+                return Err(SettingError::Twice { key: parameter.key });
+            }
+            let value = value.to_owned();
+            let Some(raw) = parameter.unit.read(&value) else {
+                return Err(SettingError::Unreadable { parameter, value });
+            };
+            if !(parameter.least..=parameter.most).contains(&raw) {
+                return Err(SettingError::OutOfBounds { parameter, value });
+            }
+            settings.values.push((parameter, raw));
+        }
+        Ok(settings)
+    }
+
+    /// The value of a parameter as the program holds it, if it is set.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<u64> {
+        self.values.iter().find(|(parameter, _)| parameter.key == key).map(|(_, raw)| *raw)
+    }
+
+    /// Whether nothing is set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The parameters that are set, with values as the program holds them.
+    pub fn iter(&self) -> impl Iterator<Item = (Parameter, u64)> {
+        self.values.iter().copied()
+    }
+
+    /// Each of them as `--set` takes it.
+    #[cfg(all(target_os = "linux", feature = "load"))]
+    pub(crate) fn texts(&self) -> Vec<String> {
+        self.iter()
+            .map(|(parameter, raw)| format!("{}={}", parameter.key, parameter.unit.show(raw)))
+            .collect()
+    }
+
+    /// Sets what a running program holds, by the names of its variables, for the parameters that are not set yet.
+    #[cfg(all(target_os = "linux", feature = "load"))]
+    pub(crate) fn or(mut self, control: Control, held: impl Fn(&str) -> Option<u64>) -> Self {
+        for parameter in control.parameters() {
+            if self.get(parameter.key).is_none()
+                && let Some(raw) = held(parameter.variable)
+            {
+                self.values.push((*parameter, raw));
+            }
+        }
+        self
+    }
+}
+
+impl fmt::Display for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (parameter, raw)) in self.iter().enumerate() {
+            let gap = if index == 0 { "" } else { " " };
+            write!(f, "{gap}{}={}", parameter.key, parameter.unit.show(raw))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(texts: &[&str]) -> Result<Settings, SettingError> {
+        Settings::parse(Control::Fixed, &texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_setting_is_said() {
+        for (texts, expected) in [
+            (&["window"][..], "`window` sets nothing: write KEY=VALUE"),
+            (&["windows=3"], "fixed has no parameter `windows`: there are window"),
+            (&["window=3", "window=4"], "`window` is set twice: leave one out"),
+            (&["window=3.5"], "window=3.5: expected packets, 2 to 1000000"),
+            (&["window=-1"], "window=-1: expected packets, 2 to 1000000"),
+            (&["window=1"], "window=1 is out of bounds: 2 to 1000000"),
+        ] {
+            assert_eq!(parse(texts).unwrap_err().to_string(), expected);
+        }
+        assert_eq!(parse(&["window = 7"]).unwrap().get("window"), Some(7));
+        assert!(parse(&[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_shown_reads_back() {
+        let half = Unit::Fraction { one: 1 << 16 };
+        for (unit, text, raw) in [
+            (Unit::Packets, "12", 12),
+            (Unit::Bytes, "64KiB", 65_536),
+            (Unit::MICROSECONDS, "2ms", 2000),
+            (Unit::NANOSECONDS, "1500ns", 1500),
+            (Unit::Rate { bps: 8 }, "10Gbps", 1_250_000_000),
+            (Unit::Switch, "off", 0),
+            (half, "0.5", 32_768),
+            (half, "1.2", 78_643),
+        ] {
+            assert_eq!(unit.read(text), Some(raw), "{text}");
+            assert_eq!(unit.read(&unit.show(raw)), Some(raw), "{text}");
+        }
+        assert_eq!([half.show(32_768), half.show(65_536), half.show(0)], ["0.5", "1", "0"]);
+        assert_eq!([Unit::MICROSECONDS.show(2000), Unit::MICROSECONDS.show(0)], ["2ms", "0ps"]);
+    }
+
+    #[test]
+    fn what_a_program_cannot_hold_is_refused() {
+        assert_eq!(Unit::MICROSECONDS.read("1500ns"), None);
+        for text in ["nan", "-0.1", "inf", "x"] {
+            assert_eq!(Unit::Fraction { one: 1024 }.read(text), None, "{text}");
+        }
+    }
+}
