@@ -4,6 +4,8 @@ use crate::bench::BenchCongestionArgs;
 #[cfg(target_os = "linux")]
 pub use crate::emu_args::*;
 use crate::export::ExportArgs;
+#[cfg(target_os = "linux")]
+pub use crate::kernel_args::*;
 use crate::reproduce::ReproduceArgs;
 use crate::shell::{CompletionsArgs, ManArgs};
 use crate::sweep::SweepArgs;
@@ -54,6 +56,9 @@ pub enum Command {
     /// Run programs on the network of a scenario: real packets, in real time (Linux, as root)
     #[cfg(target_os = "linux")]
     Emu(EmuArgs),
+    /// Put congestion controls of TCP and phantom queues into the kernel, as eBPF programs (Linux, as root)
+    #[cfg(target_os = "linux")]
+    Kernel(KernelArgs),
     /// Print the completions of a shell
     Completions(CompletionsArgs),
     /// Write man pages
@@ -67,7 +72,7 @@ pub enum Command {
 
 /// Commands that later releases bring.
 #[cfg(target_os = "linux")]
-const PLANNED: &[&str] = &["keygen", "send", "recv", "proxy", "kernel", "doctor"];
+const PLANNED: &[&str] = &["keygen", "send", "recv", "proxy", "doctor"];
 #[cfg(not(target_os = "linux"))]
 const PLANNED: &[&str] = &["keygen", "send", "recv", "proxy", "emu", "kernel", "doctor"];
 

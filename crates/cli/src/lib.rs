@@ -27,6 +27,13 @@ mod emu_args;
 mod export;
 mod format;
 mod import;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod kernel;
+#[cfg(all(target_os = "linux", not(feature = "kernel")))]
+#[path = "kernel_absent.rs"]
+mod kernel;
+#[cfg(target_os = "linux")]
+mod kernel_args;
 mod list;
 mod new;
 mod output;
@@ -172,6 +179,8 @@ fn dispatch(command: Command, itself: &Itself<'_>) -> Result<(), Failure> {
         Command::Export(export) => export::export(&export),
         #[cfg(target_os = "linux")]
         Command::Emu(emu) => emu::emu(&emu, itself),
+        #[cfg(target_os = "linux")]
+        Command::Kernel(kernel) => kernel::kernel(&kernel),
         Command::Completions(completions) => {
             shell::completions(&completions);
             Ok(())

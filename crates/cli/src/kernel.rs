@@ -1,0 +1,331 @@
+//! `farspan kernel`: congestion controls and phantom queues in the kernel, from the command line.
+
+use crate::args::{
+    KernelArgs, KernelInstallArgs, KernelMarkArgs, KernelPart, KernelRemoveArgs, KernelStatusArgs,
+    KernelUpdateArgs,
+};
+use crate::format::{NONE, Table, count, percent, time};
+use crate::{Failure, output};
+use farspan_kernel::{
+    Attached, Control, InstallError, Installed, MarkError, Missing, Name, NameError, Namespace,
+    NamespaceError, PhantomError, PhantomQueue, PortStatus, RemoveError, Removed, Restored, SettingError,
+    Settings, Socket, Status, UnknownControl, UpdateError, Updated,
+};
+use serde::Serialize;
+
+/// Bad input, whatever is wrong with it.
+macro_rules! bad_input {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::BadInput(error.to_string())
+            }
+        })*
+    };
+}
+
+bad_input!(Missing, NameError, PhantomError, SettingError, UnknownControl);
+
+impl From<NamespaceError> for Failure {
+    fn from(error: NamespaceError) -> Self {
+        match error {
+            NamespaceError::Unknown { .. } => Self::BadInput(error.to_string()),
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<InstallError> for Failure {
+    fn from(error: InstallError) -> Self {
+        match error {
+            InstallError::Missing(_) | InstallError::Installed { .. } | InstallError::Taken { .. } => {
+                Self::BadInput(error.to_string())
+            }
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<UpdateError> for Failure {
+    fn from(error: UpdateError) -> Self {
+        match error {
+            UpdateError::Missing(_) | UpdateError::NotInstalled { .. } | UpdateError::Setting(_) => {
+                Self::BadInput(error.to_string())
+            }
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<RemoveError> for Failure {
+    fn from(error: RemoveError) -> Self {
+        match error {
+            RemoveError::Missing(_) | RemoveError::NotInstalled { .. } => Self::BadInput(error.to_string()),
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<MarkError> for Failure {
+    fn from(error: MarkError) -> Self {
+        match error {
+            MarkError::Missing(_) | MarkError::NoDevice { .. } | MarkError::NotMarked { .. } => {
+                Self::BadInput(error.to_string())
+            }
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+/// Does what one of the subcommands asks for.
+pub fn kernel(args: &KernelArgs) -> Result<(), Failure> {
+    match &args.part {
+        KernelPart::Install(install) => self::install(install),
+        KernelPart::Status(status) => self::status(status),
+        KernelPart::Tune(tune) if tune.set.is_empty() => Err(Failure::BadInput(
+            "tune changes parameters: give --set KEY=VALUE; `replace` takes the program alone".to_owned(),
+        )),
+        KernelPart::Tune(tune) => update(tune, farspan_kernel::tune),
+        KernelPart::Replace(replace) => update(replace, farspan_kernel::replace),
+        KernelPart::Remove(remove) => self::remove(remove),
+        KernelPart::Mark(mark) => self::mark(mark),
+    }
+}
+
+fn namespace(name: Option<&String>) -> Result<Option<Namespace>, NamespaceError> {
+    name.map(|name| Namespace::named(name)).transpose()
+}
+
+fn install(args: &KernelInstallArgs) -> Result<(), Failure> {
+    let control: Control = args.control.parse()?;
+    let name = args.name.as_deref().map(str::parse).transpose()?.unwrap_or_else(|| Name::from(control));
+    let settings = Settings::parse(control, &args.set)?;
+    farspan_kernel::check()?;
+    let namespace = namespace(args.netns.as_ref())?;
+    let installed = farspan_kernel::install(control, &name, &settings, namespace.as_ref())?;
+    output::text(&format!("{}{}", in_force(&name, &installed), how_to_use(&name, namespace.as_ref())));
+    Ok(())
+}
+
+fn in_force(name: &Name, installed: &Installed) -> String {
+    format!("{name} is in the kernel: map {}\nparameters: {}\n", installed.map, installed.settings)
+}
+
+fn how_to_use(name: &Name, namespace: Option<&Namespace>) -> String {
+    match namespace {
+        Some(namespace) => format!(
+            "{namespace}: new connections get {name}, and tcp_ecn is 1\n\
+             marks reach a sender only if its peer has the control too, and tcp_ecn=1: do the same there\n"
+        ),
+        None => format!(
+            "nothing uses it yet. It can be the control of\n  \
+             a namespace    farspan kernel install {name} --netns N\n  \
+             a destination  ip route change 10.0.0.0/8 via ... congctl {name}\n  \
+             a socket       setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, \"{name}\")\n\
+             where it is the control of a destination or a socket, set net.ipv4.tcp_ecn=1 at both ends, and give the peer's\n\
+             listener the control before it listens: marks are not negotiated otherwise\n"
+        ),
+    }
+}
+
+type Update = fn(&Name, &[String], Option<&Namespace>) -> Result<Updated, UpdateError>;
+
+fn update(args: &KernelUpdateArgs, update: Update) -> Result<(), Failure> {
+    let name: Name = args.name.parse()?;
+    farspan_kernel::check()?;
+    let namespace = namespace(args.netns.as_ref())?;
+    let Updated { installed, defaults, failed, sockets, .. } = update(&name, &args.set, namespace.as_ref())?;
+    let mut text = in_force(&name, &installed);
+    for namespace in defaults {
+        text += &format!("{namespace}: new connections get the new program\n");
+    }
+    text += &kept(&sockets);
+    output::text(&text);
+    match failed.first() {
+        Some(error) => Err(Failure::Failed(error.to_string())),
+        None => Ok(()),
+    }
+}
+
+/// Sockets that keep the program that they have.
+fn kept(sockets: &[Socket]) -> String {
+    if sockets.is_empty() {
+        return String::new();
+    }
+    format!("these keep the program that they have until they close:\n{}", table(sockets))
+}
+
+fn table(sockets: &[Socket]) -> String {
+    let mut table =
+        Table::new(["socket", "peer", "where", "state", "process", "window", "RTT", "delivered", "marked"]);
+    let whole = |value: Option<u64>| count(value.map(|value| value as f64));
+    for socket in sockets {
+        let delivered = socket.delivered.filter(|delivered| *delivered > 0);
+        let share = delivered.map(|all| socket.delivered_ce.unwrap_or(0) as f64 / all as f64);
+        table.row([
+            socket.local.clone(),
+            socket.peer.clone(),
+            socket.namespace.clone(),
+            socket.state.clone(),
+            socket.process.clone().unwrap_or_else(|| NONE.to_owned()),
+            whole(socket.cwnd),
+            time(socket.rtt_us),
+            whole(socket.delivered),
+            percent(share),
+        ]);
+    }
+    table.render(&[1, 2, 3, 4])
+}
+
+fn remove(args: &KernelRemoveArgs) -> Result<(), Failure> {
+    let name: Name = args.name.parse()?;
+    farspan_kernel::check()?;
+    let namespace = namespace(args.netns.as_ref())?;
+    let Removed { defaults, sockets, maps, .. } = farspan_kernel::remove(&name, namespace.as_ref())?;
+    let (mut text, mut failures) = (String::new(), Vec::new());
+    for restored in defaults {
+        match restored {
+            Restored::Done { namespace, default, instead_of: None } => {
+                text += &format!("{namespace}: new connections get {default} again\n");
+            }
+            Restored::Done { namespace, default, instead_of: Some(before) } => {
+                text += &format!(
+                    "{namespace}: new connections get {default}; it had {before}, which Linux lets no namespace take (see \
+                     net.ipv4.tcp_allowed_congestion_control)\n"
+                );
+            }
+            Restored::Failed { source } => failures.push(source.to_string()),
+            _ => {}
+        }
+    }
+    if namespace.is_none() {
+        text += &format!("{name} is not in force any more\n{}", kept(&sockets));
+        for (map, holders) in maps {
+            text +=
+                &format!("map {map} is still in the kernel: about {holders} sockets or defaults hold it\n");
+        }
+    }
+    output::text(&text);
+    if failures.is_empty() { Ok(()) } else { Err(Failure::Failed(failures.join("\n"))) }
+}
+
+/// All that `status` shows.
+#[derive(Serialize)]
+struct Shown {
+    controls: Vec<Status>,
+    ports: Vec<PortStatus>,
+}
+
+fn status(args: &KernelStatusArgs) -> Result<(), Failure> {
+    let name: Option<Name> = args.name.as_deref().map(str::parse).transpose()?;
+    let mut controls = farspan_kernel::status(name.as_ref())?;
+    let chosen = namespace(args.netns.as_ref())?;
+    if let Some(label) = chosen.as_ref().map(ToString::to_string) {
+        controls.iter_mut().for_each(|control| control.sockets.retain(|socket| socket.namespace == label));
+    }
+    let ports = match (&name, chosen) {
+        (Some(_), _) => Vec::new(),
+        (None, Some(chosen)) => farspan_kernel::marked(None, &chosen)?,
+        (None, None) => {
+            let own = Namespace::current();
+            own.map_or(Ok(Vec::new()), |own| farspan_kernel::marked(None, &own))?
+        }
+    };
+    if args.json {
+        output::json(&Shown { controls, ports });
+        return Ok(());
+    }
+    let mut text: String = controls.iter().map(page).collect();
+    text += &ports_page(&ports);
+    if text.is_empty() {
+        text =
+            "no control of farspan's is in the kernel, and no port of this namespace has a phantom queue\n"
+                .to_owned();
+    }
+    output::text(&text);
+    Ok(())
+}
+
+fn page(status: &Status) -> String {
+    let name = &status.name;
+    let behind = status.control.as_ref().filter(|control| *control != name);
+    let mut text = match (status.installed, status.programs.is_empty()) {
+        (true, _) => format!("{name}: installed"),
+        (false, true) => format!("{name}: not in the kernel"),
+        (false, false) => format!("{name}: not installed; something still holds its program"),
+    };
+    text += &behind.map_or_else(String::new, |control| format!(" ({control})"));
+    text.push('\n');
+    for program in &status.programs {
+        let state = if program.in_force { "new connections get it" } else { "left over" };
+        let settings = program.settings.join(" ");
+        text += &format!("  map {}: {state}; held by about {}; {settings}\n", program.map, program.holders);
+    }
+    if !status.defaults.is_empty() {
+        text += &format!("  default of: {}\n", status.defaults.join(", "));
+    }
+    for unseen in &status.unseen {
+        text += &format!("  not seen: {unseen}\n");
+    }
+    if !status.sockets.is_empty() {
+        text += &table(&status.sockets);
+    }
+    text
+}
+
+fn ports_page(ports: &[PortStatus]) -> String {
+    if ports.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new([
+        "port", "drain", "k-min", "k-max", "level", "packets", "segments", "bytes", "not ECT", "marked",
+    ]);
+    let whole = |value: u64| count(Some(value as f64));
+    for port in ports {
+        let numbers =
+            [port.k_min_bytes, port.k_max_bytes, port.level_bytes, port.packets, port.segments, port.bytes];
+        let drain = crate::format::bits_per_second(Some(port.drain_bps as f64));
+        let mut row = vec![port.device.clone(), drain];
+        row.extend(numbers.map(whole));
+        row.extend([whole(port.not_ect), whole(port.marked)]);
+        table.row(row);
+    }
+    table.render(&[])
+}
+
+fn mark(args: &KernelMarkArgs) -> Result<(), Failure> {
+    let queue = args.rate.map(|rate| PhantomQueue::new(rate, args.drain, args.k_min.zip(args.k_max)));
+    let queue = queue.transpose()?;
+    let chosen = namespace(args.netns.as_ref())?;
+    let current = || Namespace::current().map_err(|error| Failure::Failed(format!("/proc: {error}")));
+    let place = chosen.map_or_else(current, Ok)?;
+    let Some(queue) = queue else {
+        if args.remove {
+            farspan_kernel::unmark(&args.dev, &place)?;
+            output::text(&format!("{}: its phantom queue is gone\n", args.dev));
+            return Ok(());
+        }
+        let ports = farspan_kernel::marked(Some(&args.dev), &place)?;
+        if args.json {
+            output::json(&ports);
+        } else {
+            output::text(&ports_page(&ports));
+        }
+        return Ok(());
+    };
+    let attached = farspan_kernel::mark(&args.dev, &queue, &place)?;
+    let [size, k_min, k_max] =
+        [queue.size(), queue.k_min(), queue.k_max()].map(|bytes| bytes.get().to_string());
+    output::text(&format!(
+        "{}: {} that drains at {}; marks from {k_min} to {k_max} bytes, and holds {size} at most\n\
+         a super-packet (GSO) counts with all its bytes and is marked once; `ip link set dev {} gso_max_size 1500` ends them\n",
+        args.dev,
+        match attached {
+            Attached::New => "a phantom queue",
+            Attached::Replaced => "another phantom queue, in the place of the one that was there,",
+        },
+        crate::format::bits_per_second(Some(queue.drain().as_bps() as f64)),
+        args.dev,
+    ));
+    Ok(())
+}
