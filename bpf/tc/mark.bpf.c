@@ -14,23 +14,28 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+/* Set by the loader before the program is loaded. Where the file is compiled for user space they are plain variables. */
+#ifndef PARAMETER
+#define PARAMETER const volatile
+#endif
+
 /* How long a byte takes to drain: whole picoseconds, and 2^-32 of one. */
-const volatile __u64 byte_time_ps;
-const volatile __u32 byte_time_fraction;
+PARAMETER __u64 byte_time_ps;
+PARAMETER __u32 byte_time_fraction;
 /* Picoseconds: where the counter saturates, up to where no packet is marked, and above which each one is. */
-const volatile __u64 full_ps;
-const volatile __u64 min_ps;
-const volatile __u64 max_ps;
+PARAMETER __u64 full_ps;
+PARAMETER __u64 min_ps;
+PARAMETER __u64 max_ps;
 /* The slope from min_ps to max_ps, divided by 2^ramp_shift so that it fits 32 bits. */
-const volatile __u32 ramp_width;
-const volatile __u32 ramp_shift;
+PARAMETER __u32 ramp_width;
+PARAMETER __u32 ramp_shift;
 
 /* What the port was asked for, for those who look at it: bit/s and bytes. The program does not read it. */
-const volatile __u64 rate_bps;
-const volatile __u64 drain_bps;
-const volatile __u64 size_bytes;
-const volatile __u64 min_bytes;
-const volatile __u64 max_bytes;
+PARAMETER __u64 rate_bps;
+PARAMETER __u64 drain_bps;
+PARAMETER __u64 size_bytes;
+PARAMETER __u64 min_bytes;
+PARAMETER __u64 max_bytes;
 
 struct port_state {
 	struct bpf_spin_lock lock;

@@ -68,6 +68,10 @@ impl PhantomQueue {
         if !(drain > 0.0 && drain <= 1.0) {
             return Err(PhantomError::Drain { drain });
         }
+        let drain = rate.mul_f64(drain);
+        if !(100_000..=10_000_000_000_000).contains(&drain.as_bps()) {
+            return Err(PhantomError::Rate { rate, drain });
+        }
         let (low, high) = Self::THRESHOLDS;
         let by_default = rate.bytes_in(Self::RTT);
         let (k_min, k_max) =
@@ -76,10 +80,7 @@ impl PhantomQueue {
             return Err(PhantomError::Thresholds { k_min, k_max });
         }
         let size = if thresholds.is_some() { k_max.mul_f64(1.0 / high) } else { by_default };
-        let queue = Self { rate, drain: rate.mul_f64(drain), size, k_min, k_max };
-        if !(100_000..=10_000_000_000_000).contains(&queue.drain.as_bps()) {
-            return Err(PhantomError::Rate { rate, drain: queue.drain });
-        }
+        let queue = Self { rate, drain, size, k_min, k_max };
         if u128::from(size.get()) * 8 > u128::from(queue.drain.as_bps()) * 3600 {
             return Err(PhantomError::TooLarge { size });
         }
