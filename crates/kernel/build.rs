@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The programs, without `.bpf.c`.
-const PROGRAMS: [&str; 2] = ["tcp/fixed", "tc/mark"];
+const PROGRAMS: [&str; 4] = ["tcp/gemini", "tcp/unocc", "tcp/fixed", "tc/mark"];
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -103,7 +103,11 @@ fn install(args: &KernelInstallArgs) -> Result<(), Failure> {
     farspan_kernel::check()?;
     let namespace = namespace(args.netns.as_ref())?;
     let installed = farspan_kernel::install(control, &name, &settings, namespace.as_ref())?;
-    output::text(&format!("{}{}", in_force(&name, &installed), how_to_use(&name, namespace.as_ref())));
+    output::text(&format!(
+        "{}{}",
+        in_force(&name, &installed),
+        how_to_use(control, &name, namespace.as_ref())
+    ));
     Ok(())
 }
 
@@ -111,7 +115,8 @@ fn in_force(name: &Name, installed: &Installed) -> String {
     format!("{name} is in the kernel: map {}\nparameters: {}\n", installed.map, installed.settings)
 }
 
-fn how_to_use(name: &Name, namespace: Option<&Namespace>) -> String {
+fn how_to_use(control: Control, name: &Name, namespace: Option<&Namespace>) -> String {
+    let named = if control.as_str() == name.as_str() { String::new() } else { format!(" --as {name}") };
     match namespace {
         Some(namespace) => format!(
             "{namespace}: new connections get {name}, and tcp_ecn is 1\n\
@@ -119,7 +124,7 @@ fn how_to_use(name: &Name, namespace: Option<&Namespace>) -> String {
         ),
         None => format!(
             "nothing uses it yet. It can be the control of\n  \
-             a namespace    farspan kernel install {name} --netns N\n  \
+             a namespace    farspan kernel install {control}{named} --netns N\n  \
              a destination  ip route change 10.0.0.0/8 via ... congctl {name}\n  \
              a socket       setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, \"{name}\")\n\
              where it is the control of a destination or a socket, set net.ipv4.tcp_ecn=1 at both ends, and give the peer's\n\
@@ -249,10 +254,11 @@ fn status(args: &KernelStatusArgs) -> Result<(), Failure> {
 fn page(status: &Status) -> String {
     let name = &status.name;
     let behind = status.control.as_ref().filter(|control| *control != name);
-    let mut text = match (status.installed, status.programs.is_empty()) {
+    let mut text = match (status.installed, status.registered) {
         (true, _) => format!("{name}: installed"),
-        (false, true) => format!("{name}: not in the kernel"),
-        (false, false) => format!("{name}: not installed; something still holds its program"),
+        (false, true) => format!("{name}: registered, but not by `farspan kernel install`"),
+        (false, false) if status.programs.is_empty() => format!("{name}: not in the kernel"),
+        (false, false) => format!("{name}: removed; something still holds its program"),
     };
     text += &behind.map_or_else(String::new, |control| format!(" ({control})"));
     text.push('\n');

@@ -8,6 +8,10 @@ use std::str::FromStr;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Control {
+    /// Gemini (Zeng et al., "Congestion Control for Cross-Datacenter Networks"): marks inside, delay between datacenters.
+    Gemini,
+    /// `UnoCC` (Uno, section 4.1): one control for both, by marks of phantom queues.
+    Unocc,
     /// A window that never changes: it shows what a path does without a control.
     Fixed,
 }
@@ -21,12 +25,14 @@ pub struct UnknownControl {
 
 impl Control {
     /// All of them.
-    pub const ALL: &'static [Self] = &[Self::Fixed];
+    pub const ALL: &'static [Self] = &[Self::Gemini, Self::Unocc, Self::Fixed];
 
     /// Its name: of the program's file, and what the kernel calls it where nothing else is asked for.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Gemini => "gemini",
+            Self::Unocc => "unocc",
             Self::Fixed => "fixed",
         }
     }
@@ -35,6 +41,8 @@ impl Control {
     #[must_use]
     pub const fn about(self) -> &'static str {
         match self {
+            Self::Gemini => "marks inside a datacenter, delay between datacenters",
+            Self::Unocc => "marks of phantom queues, inside and between datacenters",
             Self::Fixed => "a window that never changes",
         }
     }
@@ -43,6 +51,8 @@ impl Control {
     #[must_use]
     pub const fn parameters(self) -> &'static [Parameter] {
         match self {
+            Self::Gemini => GEMINI,
+            Self::Unocc => UNOCC,
             Self::Fixed => FIXED,
         }
     }
@@ -51,6 +61,156 @@ impl Control {
         Self::ALL.iter().map(|control| control.as_str()).collect::<Vec<_>>().join(", ")
     }
 }
+
+/// Fixed points of the programs.
+const PPM: Unit = Unit::Number { one: 1_000_000 };
+const MILLI: Unit = Unit::Number { one: 1_000 };
+/// Rates are bytes per second there.
+const RATE: Unit = Unit::Rate { bps: 8 };
+const US: Unit = Unit::MICROSECONDS;
+const TEN_SECONDS: u64 = 10_000_000;
+/// The largest window of the programs, packets.
+const MOST_CWND: u64 = 1 << 20;
+
+const GEMINI: &[Parameter] = &[
+    Parameter::new(["line_rate", "line_rate_bytes_per_s"], RATE, (12_500, 1 << 36), "C: the rate of the NIC"),
+    Parameter::new(
+        ["k", "k_bytes"],
+        Unit::Bytes,
+        (1, 1 << 28),
+        "K in F: the queue at which ports mark (Table IV: 75 KB for each Gb/s)",
+    ),
+    Parameter::new(
+        ["h_bits", "h_bits_per_pkt"],
+        Unit::Count,
+        (1, u32::MAX as u64),
+        "1 / H: so many bits of C x RTT give one packet of h (Table IV: H = 1.2e-7)",
+    ),
+    Parameter::new(["h_min", "h_min_millipkts"], MILLI, (0, 4_000_000), "smallest h, packets (III-C: 0.1)"),
+    Parameter::new(["h_max", "h_max_millipkts"], MILLI, (1, 4_000_000), "largest h, packets (III-C: 5)"),
+    Parameter::new(
+        ["h_fixed", "h_fixed_millipkts"],
+        MILLI,
+        (0, 4_000_000),
+        "h itself, packets; 0: in proportion to C x RTT",
+    ),
+    Parameter::new(["beta", "beta_ppm"], PPM, (0, 500_000), "the cut for delay (Table IV: 0.2)"),
+    Parameter::new(
+        ["delay_threshold", "delay_threshold_us"],
+        US,
+        (0, TEN_SECONDS),
+        "T: a longer queueing delay is congestion of the wide area (Table IV: 5 ms)",
+    ),
+    Parameter::new(
+        ["gain", "gain_ppm"],
+        PPM,
+        (1, 1_000_000),
+        "weight of the newest window in the average share of marks (DCTCP: 1/16)",
+    ),
+    Parameter::new(
+        ["alpha_start", "alpha_start_ppm"],
+        PPM,
+        (0, 1_000_000),
+        "that average at the start (DCTCP: 1)",
+    ),
+    Parameter::new(
+        ["base_rtt", "base_rtt_us"],
+        US,
+        (0, TEN_SECONDS),
+        "RTT_base; 0: the smallest round trip of the connection",
+    ),
+    Parameter::new(
+        ["start_cwnd", "start_pkts"],
+        Unit::Packets,
+        (0, MOST_CWND),
+        "first window; 0: the kernel's",
+    ),
+    Parameter::new(
+        ["min_cwnd", "min_cwnd_pkts"],
+        Unit::Packets,
+        (1, 10_000),
+        "smallest window that a cut leaves",
+    ),
+    Parameter::new(["max_cwnd", "max_cwnd_pkts"], Unit::Packets, (2, MOST_CWND), "largest window"),
+    Parameter::new(
+        ["restart_after_idle", "restart_after_idle"],
+        Unit::Switch,
+        (0, 1),
+        "on: a window that rested for a time-out is halved for each (RFC 2861)",
+    ),
+];
+
+const UNOCC: &[Parameter] = &[
+    Parameter::new(["line_rate", "line_rate_bytes_per_s"], RATE, (12_500, 1 << 36), "C: the rate of the NIC"),
+    Parameter::new(
+        ["k", "k_bytes"],
+        Unit::Bytes,
+        (0, 1 << 28),
+        "K of the decrease; 0: C x intra_rtt / 7 (Table 2)",
+    ),
+    Parameter::new(
+        ["intra_rtt", "intra_rtt_us"],
+        US,
+        (1, 1_000_000),
+        "base round trip inside a datacenter, the period of epochs (Table 2: 14 us)",
+    ),
+    Parameter::new(
+        ["base_rtt", "base_rtt_us"],
+        US,
+        (0, TEN_SECONDS),
+        "base round trip of the path; 0: the smallest of the connection",
+    ),
+    Parameter::new(
+        ["base_rtt_floor", "base_rtt_floor_us"],
+        US,
+        (0, 1_000_000),
+        "a base round trip that is measured counts as this at least",
+    ),
+    Parameter::new(
+        ["tolerance", "tolerance_us"],
+        US,
+        (0, 1_000_000),
+        "up to this delay the real queues count as empty",
+    ),
+    Parameter::new(
+        ["alpha", "alpha_ppm"],
+        PPM,
+        (1, 1_000_000),
+        "increase a round trip, as a part of the BDP (Table 2: 0.001)",
+    ),
+    Parameter::new(
+        ["beta", "beta_ppm"],
+        PPM,
+        (1, 1_000_000),
+        "Quick Adapt acts below this part of the window (Table 2: 0.5)",
+    ),
+    Parameter::new(
+        ["gain", "gain_ppm"],
+        PPM,
+        (1, 1_000_000),
+        "weight of the newest epoch in the average share of marks",
+    ),
+    Parameter::new(
+        ["md_scale", "md_scale_ppm"],
+        PPM,
+        (1, 1_000_000),
+        "the part of a cut while only phantom queues are full (Algorithm 1: 0.3)",
+    ),
+    Parameter::new(
+        ["qa_factor", "qa_factor_ppm"],
+        PPM,
+        (1, 1_000_000),
+        "the window after a Quick Adapt, as a part of the bytes acknowledged",
+    ),
+    Parameter::new(["start_cwnd", "start_pkts"], Unit::Packets, (0, MOST_CWND), "first window; 0: one BDP"),
+    Parameter::new(["min_cwnd", "min_cwnd_pkts"], Unit::Packets, (1, 10_000), "smallest window"),
+    Parameter::new(
+        ["max_cwnd", "max_cwnd_pkts"],
+        Unit::Packets,
+        (2, MOST_CWND),
+        "largest window, beside one BDP",
+    ),
+];
 
 const FIXED: &[Parameter] =
     &[Parameter::new(["window", "window"], Unit::Packets, (2, 1_000_000), "the congestion window")];

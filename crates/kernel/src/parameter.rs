@@ -26,8 +26,8 @@ pub enum Unit {
     },
     /// `on` or `off`: 1 or 0.
     Switch,
-    /// A fraction, written as `0.5`. The program has a fixed point.
-    Fraction {
+    /// A number that need not be whole, written as `0.5`. The program has a fixed point.
+    Number {
         /// What the program holds for 1.
         one: u64,
     },
@@ -59,7 +59,7 @@ impl Unit {
                 "off" => Some(0),
                 _ => None,
             },
-            Self::Fraction { one } => {
+            Self::Number { one } => {
                 let value: f64 = text.parse().ok()?;
                 let scaled = (value * one as f64).round();
                 (value.is_finite() && (0.0..=u64::MAX as f64).contains(&scaled)).then_some(scaled as u64)
@@ -76,7 +76,7 @@ impl Unit {
             Self::Time { ps } => show_time(u128::from(raw) * u128::from(ps)),
             Self::Rate { bps } => show_rate(u128::from(raw) * u128::from(bps)),
             Self::Switch => (if raw == 0 { "off" } else { "on" }).to_owned(),
-            Self::Fraction { one } => {
+            Self::Number { one } => {
                 // As many digits as the fixed point has, and no more.
                 let digits = (one as f64).log10().ceil() as usize;
                 let text = format!("{:.digits$}", raw as f64 / one as f64);
@@ -96,7 +96,7 @@ impl Unit {
             Self::Time { .. } => "a time with a unit, such as 2ms",
             Self::Rate { .. } => "a rate with a unit, such as 10Gbps",
             Self::Switch => "on or off",
-            Self::Fraction { .. } => "a fraction, such as 0.5",
+            Self::Number { .. } => "a number, such as 0.5",
         }
     }
 }
@@ -111,9 +111,9 @@ fn show_rate(bps: u128) -> String {
     show_whole(bps, &[(1_000_000_000, "Gbps"), (1_000_000, "Mbps"), (1_000, "Kbps"), (1, "bps")])
 }
 
-/// In the largest unit that makes it whole; a zero is in the smallest.
+/// In the largest unit that makes it whole.
 fn show_whole(value: u128, units: &[(u128, &str)]) -> String {
-    let fits = |(size, _): &&(u128, &str)| *size == 1 || (value != 0 && value.is_multiple_of(*size));
+    let fits = |(size, _): &&(u128, &str)| value.is_multiple_of(*size);
     let (size, unit) = units.iter().find(fits).copied().unwrap_or((1, ""));
     format!("{}{unit}", value / size)
 }
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_reads_back() {
-        let half = Unit::Fraction { one: 1 << 16 };
+        let half = Unit::Number { one: 1 << 16 };
         for (unit, text, raw) in [
             (Unit::Packets, "12", 12),
             (Unit::Bytes, "64KiB", 65_536),
@@ -324,14 +324,14 @@ mod tests {
             assert_eq!(unit.read(&unit.show(raw)), Some(raw), "{text}");
         }
         assert_eq!([half.show(32_768), half.show(65_536), half.show(0)], ["0.5", "1", "0"]);
-        assert_eq!([Unit::MICROSECONDS.show(2000), Unit::MICROSECONDS.show(0)], ["2ms", "0ps"]);
+        assert_eq!([Unit::MICROSECONDS.show(2000), Unit::MICROSECONDS.show(0)], ["2ms", "0s"]);
     }
 
     #[test]
     fn what_a_program_cannot_hold_is_refused() {
         assert_eq!(Unit::MICROSECONDS.read("1500ns"), None);
         for text in ["nan", "-0.1", "inf", "x"] {
-            assert_eq!(Unit::Fraction { one: 1024 }.read(text), None, "{text}");
+            assert_eq!(Unit::Number { one: 1024 }.read(text), None, "{text}");
         }
     }
 }

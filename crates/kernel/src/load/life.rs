@@ -172,6 +172,8 @@ pub struct Removed {
 /// The object of a control, as clang made it.
 const fn object(control: Control) -> &'static [u8] {
     match control {
+        Control::Gemini => include_bytes!(concat!(env!("OUT_DIR"), "/gemini.bpf.o")),
+        Control::Unocc => include_bytes!(concat!(env!("OUT_DIR"), "/unocc.bpf.o")),
         Control::Fixed => include_bytes!(concat!(env!("OUT_DIR"), "/fixed.bpf.o")),
     }
 }
@@ -190,7 +192,8 @@ fn register(object: &mut Object) -> libbpf_rs::Result<Link> {
     operations.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?.attach_struct_ops()
 }
 
-fn is_available(name: &Name) -> bool {
+/// Whether Linux has a control of this name, whoever registered it.
+pub(super) fn is_available(name: &Name) -> bool {
     let all = fs::read_to_string(AVAILABLE).unwrap_or_default();
     all.split_ascii_whitespace().any(|found| found == name.as_str())
 }

@@ -1,6 +1,7 @@
 //! What is in the kernel now.
 
 use super::instance::{Instance, linked};
+use super::life::is_available;
 use super::missing::{Missing, root};
 use super::netns::Namespace;
 use super::pin::Pins;
@@ -18,6 +19,8 @@ pub struct Status {
     pub control: Option<String>,
     /// Whether it is installed: a pin keeps it registered.
     pub installed: bool,
+    /// Whether new connections can get it: also where another program has registered it.
+    pub registered: bool,
     /// Its programs, by the id of the map that holds the operations: the one in force, and older ones that something still holds.
     pub programs: Vec<Program>,
     /// Namespaces in which new connections get it.
@@ -90,6 +93,7 @@ fn of(name: &Name, all: &[(Name, Instance)], namespaces: &[Namespace]) -> Status
         name: name.to_string(),
         control: instances.iter().find_map(|instance| instance.control).map(|control| control.to_string()),
         installed: linked.is_some(),
+        registered: is_available(name),
         programs: instances.iter().map(program).collect(),
         defaults,
         sockets,
