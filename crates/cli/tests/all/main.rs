@@ -10,6 +10,10 @@ mod emu;
 mod import;
 mod invalid;
 mod io;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod kernel;
+#[cfg(all(target_os = "linux", not(feature = "kernel")))]
+mod kernel_absent;
 mod new_control;
 mod reference;
 mod sweep;

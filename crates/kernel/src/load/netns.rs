@@ -72,14 +72,13 @@ impl Namespace {
         let device = own.id[0];
         let mut found = vec![own];
         let mut seen: BTreeMap<[u64; 2], ()> = BTreeMap::from([(found[0].id, ())]);
-        let named = entries(NAMES).map(|(name, path)| (name, path));
         let of_processes =
             entries("/proc").filter(|(name, _)| name.bytes().all(|byte| byte.is_ascii_digit()));
         let of_processes = of_processes.map(|(pid, path)| {
             let command = fs::read_to_string(path.join("comm")).unwrap_or_default();
             (format!("that of {} ({pid})", command.trim()), path.join("ns/net"))
         });
-        for (label, path) in named.chain(of_processes) {
+        for (label, path) in entries(NAMES).chain(of_processes) {
             // A name whose namespace is gone, or a process that has ended, is none.
             let Ok(namespace) = Self::at(label, path) else { continue };
             if namespace.id[0] == device && seen.insert(namespace.id, ()).is_none() {
@@ -147,9 +146,11 @@ impl std::fmt::Display for Namespace {
     }
 }
 
+/// What is in a folder, in the order of its names.
 fn entries(folder: &str) -> impl Iterator<Item = (String, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
+    let named = |entry: fs::DirEntry| Some((entry.file_name().into_string().ok()?, entry.path()));
+    entries.filter_map(named).collect::<BTreeMap<_, _>>().into_iter()
 }
 
 #[cfg(test)]
