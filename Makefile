@@ -1,9 +1,13 @@
 # `make demo` and `make test` need Rust and Python, and set up everything else themselves.
 .PHONY: demo test lint release instructions docs book python
 
+# `farspan kernel` where its eBPF programs can be built: KERNEL= leaves it out, KERNEL=farspan-cli/kernel asks for it.
+KERNEL ?= $(shell command -v clang >/dev/null && test -e /usr/include/libelf.h -a -e /usr/include/zlib.h -a -e /usr/include/linux/bpf.h && echo farspan-cli/kernel)
+WITH_KERNEL = $(if $(KERNEL),--features $(KERNEL))
+
 # The Python crate is named for its features alone: the wheel then finds everything built that it shares with the program.
 release:
-	cargo build --release --locked -p farspan-cli -p farspan-python --bin farspan
+	cargo build --release --locked $(WITH_KERNEL) -p farspan-cli -p farspan-python --bin farspan
 
 demo: release
 	$${CARGO_TARGET_DIR:-target}/release/farspan demo
@@ -12,7 +16,7 @@ demo: release
 # (no jemalloc, the only default feature that a program needs), and leave no incremental state.
 test: export CARGO_INCREMENTAL ?= 0
 test:
-	cargo test --workspace --no-default-features --locked
+	cargo test --workspace --no-default-features $(WITH_KERNEL) --locked
 	cargo check --locked --no-default-features -p farspan-units -p farspan-transport -p farspan-fabric
 
 # The Python package: the wheel, its tests with doctests and the docs' examples, types, style, notebooks. What the wheel
@@ -37,9 +41,9 @@ lint:
 	python3 tools/lint_tests.py
 	python3 tools/lint.py $(LINTS)
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --no-default-features --locked -- -D warnings
+	cargo clippy --workspace --all-targets --no-default-features $(WITH_KERNEL) --locked -- -D warnings
 	RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__ \
-	  RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --no-default-features --locked
+	  RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --no-default-features $(WITH_KERNEL) --locked
 
 # The pages and figures of the book that are made from the program and from a few small runs.
 docs: release

@@ -30,8 +30,7 @@ mod import;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod kernel;
 #[cfg(all(target_os = "linux", not(feature = "kernel")))]
-#[path = "kernel_absent.rs"]
-mod kernel;
+mod kernel_absent;
 #[cfg(target_os = "linux")]
 mod kernel_args;
 mod list;
@@ -49,6 +48,9 @@ mod sweep;
 
 pub use farspan_scenario::{NamedControl, RegisterError};
 pub use program::Program;
+
+#[cfg(all(target_os = "linux", not(feature = "kernel")))]
+use kernel_absent as kernel;
 
 use args::{BenchPart, Cli, Command};
 use clap::Parser;

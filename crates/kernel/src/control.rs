@@ -37,7 +37,7 @@ impl Control {
         }
     }
 
-    /// What it does, in half a line.
+    /// Its way, in half a line.
     #[must_use]
     pub const fn about(self) -> &'static str {
         match self {

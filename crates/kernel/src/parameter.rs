@@ -28,7 +28,7 @@ pub enum Unit {
     Switch,
     /// A number that need not be whole, written as `0.5`. The program has a fixed point.
     Number {
-        /// What the program holds for 1.
+        /// The integer that the program holds for 1.
         one: u64,
     },
 }
@@ -132,7 +132,7 @@ pub struct Parameter {
     pub least: u64,
     /// The largest value, as the program holds it.
     pub most: u64,
-    /// What it is, and where it comes from.
+    /// Its meaning, and where it comes from.
     pub about: &'static str,
 }
 

@@ -19,7 +19,7 @@ pub enum PhantomError {
     /// The drain is no fraction of the rate.
     #[error("--drain {drain}: expected a fraction of the rate, above 0 and at most 1, such as 0.9")]
     Drain {
-        /// What was asked for.
+        /// The fraction that was asked for.
         drain: f64,
     },
     /// The drain rate is out of the program's range.
@@ -27,7 +27,7 @@ pub enum PhantomError {
     Rate {
         /// The link's rate.
         rate: Rate,
-        /// What the counter would drain at.
+        /// The rate at which the counter would drain.
         drain: Rate,
     },
     /// The thresholds are not in order.

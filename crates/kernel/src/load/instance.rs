@@ -16,7 +16,7 @@ pub(super) struct Instance {
     pub(super) map: u32,
     /// The control that it was made from, if it is one of ours.
     pub(super) control: Option<Control>,
-    /// What holds it, at about: the link, sockets, namespaces' defaults.
+    /// How much holds it, at about: the link, sockets, namespaces' defaults.
     pub(super) holders: u32,
     /// Its parameters.
     pub(super) settings: Settings,

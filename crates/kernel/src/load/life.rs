@@ -64,7 +64,7 @@ pub enum InstallError {
         name: Name,
         /// The error of the operating system.
         source: libbpf_rs::Error,
-        /// What the library has said.
+        /// The words of the library that loads.
         log: String,
     },
     /// The BPF file system does not take it.

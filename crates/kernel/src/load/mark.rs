@@ -101,7 +101,7 @@ pub struct PortStatus {
     pub marked: u64,
 }
 
-/// What `struct port_state` of the program holds after its lock, in 64-bit words.
+/// The 64-bit words of the program's `struct port_state` after its lock.
 const WORDS: usize = 8;
 
 impl PortStatus {

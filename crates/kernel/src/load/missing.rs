@@ -1,4 +1,4 @@
-//! What a machine lacks to have congestion controls and queues as eBPF programs.
+//! Whether a machine can have congestion controls and queues as eBPF programs; if not, what is missing.
 
 use super::object::listened;
 use super::pin::BPFFS;
@@ -59,7 +59,7 @@ fn types(path: &Path) -> Result<(), Missing> {
 
 fn bpf_fs(path: &Path) -> Result<(), Missing> {
     let kind = rustix::fs::statfs(path).map_err(|_| Missing::BpfFs)?.f_type;
-    if i64::from(kind) == BPF_FS_MAGIC { Ok(()) } else { Err(Missing::BpfFs) }
+    if kind as i64 == BPF_FS_MAGIC { Ok(()) } else { Err(Missing::BpfFs) }
 }
 
 #[cfg(test)]

@@ -146,7 +146,7 @@ impl std::fmt::Display for Namespace {
     }
 }
 
-/// What is in a folder, in the order of its names.
+/// The entries of a folder, in the order of their names.
 fn entries(folder: &str) -> impl Iterator<Item = (String, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let named = |entry: fs::DirEntry| Some((entry.file_name().into_string().ok()?, entry.path()));

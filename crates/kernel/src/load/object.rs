@@ -17,7 +17,7 @@ pub enum LoadError {
         program: &'static str,
         /// The error of the operating system.
         source: libbpf_rs::Error,
-        /// What the kernel's verifier, and the library that loads, have said.
+        /// The words of the kernel's verifier, and of the library that loads.
         log: String,
     },
     /// The object and this crate do not fit.
@@ -34,9 +34,10 @@ pub enum LoadError {
     },
 }
 
-/// What the library that loads has said, in the load that is under way.
+/// The words of the library that loads, in the load that is under way.
 static SAID: Mutex<String> = Mutex::new(String::new());
 
+#[expect(clippy::needless_pass_by_value, reason = "the library's type of a listener")]
 fn listen(_: PrintLevel, text: String) {
     SAID.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
 }
@@ -74,10 +75,10 @@ impl Opened {
         let mut maps = self.object.maps_mut();
         let mut constants =
             maps.find(|map| map.name().to_str().is_some_and(|name| name.ends_with(".rodata")));
-        let mut data = constants.as_mut().and_then(|map| map.initial_value_mut()).unwrap_or_default();
+        let data = constants.as_mut().and_then(|map| map.initial_value_mut()).unwrap_or_default();
         for (variable, value) in values {
             let place = variables.iter().find(|place| place.name == variable);
-            let set = place.is_some_and(|place| place.write(&mut data, value));
+            let set = place.is_some_and(|place| place.write(data, value));
             if !set {
                 return Err(LoadError::NoVariable { program, variable, value });
             }
@@ -217,5 +218,29 @@ mod tests {
         assert!(!variable(2, 2).write(&mut data, 65_536), "too large for two bytes");
         assert!(!variable(6, 4).write(&mut data, 1), "past the end");
         assert_eq!(variable(6, 4).read(&data), None);
+    }
+
+    /// Reads where nothing is.
+    const BAD: &str =
+        "__attribute__((section(\"tc\"), used)) int bad(void *packet) { return *(volatile int *)0x10; }
+        char _license[] __attribute__((section(\"license\"))) = \"GPL\";";
+
+    #[test]
+    fn the_verifiers_words_are_shown_where_the_kernel_refuses() {
+        if super::super::missing::root().is_err() {
+            eprintln!("SKIPPED: no program was refused by the kernel: this takes root");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (source, made) = (folder.path().join("bad.c"), folder.path().join("bad.o"));
+        std::fs::write(&source, BAD).unwrap();
+        let mut clang = std::process::Command::new("clang");
+        let status =
+            clang.args(["-target", "bpf", "-O2", "-g", "-c"]).arg(&source).arg("-o").arg(&made).status();
+        assert!(status.unwrap().success());
+        let bytes = std::fs::read(&made).unwrap().leak();
+        let error = Opened::new("bad", bytes).unwrap().load().unwrap_err().to_string();
+        assert!(error.contains("the kernel refuses the program bad"), "{error}");
+        assert!(error.contains("invalid mem access") && error.contains("processed"), "{error}");
     }
 }

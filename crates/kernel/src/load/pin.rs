@@ -1,4 +1,4 @@
-//! What stays of a control in the BPF file system: a folder with the link that keeps it registered, and a map of the defaults that
+//! The pins of a control in the BPF file system: a folder with the link that keeps it registered, and a map of the defaults that
 //! it took the place of.
 
 use crate::Name;
@@ -16,7 +16,7 @@ pub(super) struct Pins {
     folder: PathBuf,
 }
 
-/// What a namespace had before.
+/// The settings of a namespace before a control became its default.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Before {
     /// Its default congestion control.
@@ -104,7 +104,7 @@ impl Pins {
         }
     }
 
-    /// What a namespace had.
+    /// The settings that a namespace had, if they are kept.
     pub(super) fn kept(&self, namespace: [u64; 2]) -> Option<Before> {
         let map = MapHandle::from_pinned_path(self.before()).ok()?;
         let bytes = map.lookup(&key(namespace), MapFlags::ANY).ok()??;

@@ -14,7 +14,7 @@ pub enum Restored {
         namespace: String,
         /// Its default now.
         default: String,
-        /// What it had before, if that could not be set: Linux lets namespaces have no restricted control.
+        /// Its default before, if that could not be set: Linux lets namespaces have no restricted control.
         instead_of: Option<String>,
     },
     /// It could not be set back.

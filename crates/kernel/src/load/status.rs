@@ -1,4 +1,4 @@
-//! What is in the kernel now.
+//! A look at what is in the kernel.
 
 use super::instance::{Instance, linked};
 use super::life::is_available;
@@ -27,7 +27,7 @@ pub struct Status {
     pub defaults: Vec<String>,
     /// Sockets that have it.
     pub sockets: Vec<Socket>,
-    /// What could not be looked at, and why.
+    /// Namespaces that could not be looked at, and why.
     pub unseen: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ pub struct Program {
     pub settings: Vec<String>,
 }
 
-/// What is in the kernel of one control, or of all that are there.
+/// Looks at one control in the kernel, or at all that are there.
 ///
 /// It goes by the ids of maps, and needs no pins: what a killed loader or a removed control has left shows too.
 ///

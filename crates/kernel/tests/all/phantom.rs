@@ -16,7 +16,7 @@ struct Arrival {
     size: u64,
 }
 
-/// What a phantom queue has made of it.
+/// The outcome of a packet at a phantom queue.
 struct Outcome {
     /// The counter after it, bytes.
     level: u64,
@@ -83,7 +83,7 @@ fn by_program(queue: &PhantomQueue, arrivals: &[Arrival]) -> Option<Vec<Outcome>
     Some(lines.lines().map(outcome).collect())
 }
 
-/// The same by a port of the simulator.
+/// The outcomes of these arrivals at a port of the simulator.
 fn by_port(queue: &PhantomQueue, drain: f64, arrivals: &[Arrival], seed: u64) -> Vec<Outcome> {
     let config = PortConfig {
         phantom: Some(Phantom { size: queue.size(), drain, count_dropped: false }),
