@@ -324,7 +324,7 @@ fn mark(args: &KernelMarkArgs) -> Result<(), Failure> {
         [queue.size(), queue.k_min(), queue.k_max()].map(|bytes| bytes.get().to_string());
     output::text(&format!(
         "{}: {} that drains at {}; marks from {k_min} to {k_max} bytes, and holds {size} at most\n\
-         a super-packet (GSO) counts with all its bytes and is marked once; `ip link set dev {} gso_max_size 1500` ends them\n",
+         a super-packet (GSO) counts with all its bytes and is marked once; `ip link set dev {} gso_max_segs 1` ends them\n",
         args.dev,
         match attached {
             Attached::New => "a phantom queue",

@@ -27,7 +27,7 @@ pub enum KernelPart {
     /// Give a port a phantom queue, which marks packets by ECN before a real queue builds
     ///
     /// The program is at TC egress, before the device's own queue. A super-packet that the device will cut (GSO) counts with the bytes of
-    /// all its segments and is marked once: all of them carry the mark. `ip link set dev IF gso_max_size 1500` (or `ethtool -K IF tso off
+    /// all its segments and is marked once: all of them carry the mark. `ip link set dev IF gso_max_segs 1` (or `ethtool -K IF tso off
     /// gso off`) ends super-packets, so that each packet has a decision of its own.
     Mark(KernelMarkArgs),
 }

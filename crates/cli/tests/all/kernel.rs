@@ -341,7 +341,7 @@ fn a_loader_that_is_killed_leaves_nothing_that_remove_does_not_clear() {
             [env!("CARGO_BIN_EXE_farspan"), "kernel", "install", "gemini", "--as", &lab.name, "--netns", "a"];
         // Its own process, not that of `nsenter`, which becomes it.
         let mut loader = lab.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        pause(40 * round);
+        pause(80 * round);
         loader.kill().unwrap();
         loader.wait().unwrap();
         let status = lab.status();
@@ -360,6 +360,80 @@ fn a_loader_that_is_killed_leaves_nothing_that_remove_does_not_clear() {
         lab.assert_clear();
     }
     eprintln!("installed in {found} of 12 rounds");
+}
+
+#[test]
+fn a_loader_that_is_killed_while_it_replaces_leaves_one_program_in_force() {
+    let Some(lab) = Lab::new() else { return };
+    lab.kernel(&["install", "fixed", "--as", &lab.name, "--netns", "a", "--set", "window=9"]);
+    let mut replaced = 0;
+    for round in 0..10_u64 {
+        let window = format!("window={}", 10 + round);
+        let words = [env!("CARGO_BIN_EXE_farspan"), "kernel", "tune", &lab.name, "--set", &window];
+        let mut loader = lab.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        pause(130 * round);
+        loader.kill().unwrap();
+        loader.wait().unwrap();
+        let status = lab.status();
+        let programs = status["programs"].as_array().unwrap();
+        let in_force: Vec<_> = programs.iter().filter(|program| program["in_force"] == true).collect();
+        assert_eq!((in_force.len(), &status["installed"]), (1, &true.into()), "round {round}: {status}");
+        replaced += u32::from(in_force[0]["settings"][0] == window.as_str());
+    }
+    eprintln!("replaced in {replaced} of 10 rounds");
+    // A default may have stayed on the old program: the next update moves it.
+    lab.kernel(&["tune", &lab.name, "--set", "window=30"]);
+    assert!(eventually(|| lab.status()["programs"].as_array().unwrap().len() == 1), "{}", lab.status());
+    lab.kernel(&["remove", &lab.name]);
+    lab.assert_clear();
+}
+
+#[test]
+fn a_destination_has_a_control_of_its_own() {
+    let Some(lab) = Lab::new() else { return };
+    let before = lab.default("a");
+    lab.kernel(&["install", "fixed", "--as", &lab.name, "--set", "window=40"]);
+    let route = ["ip", "-n", "a", "route", "replace", "10.9.0.2/32", "dev", "va", "congctl", &lab.name];
+    lab.run(&route);
+    let has = |cwnd: u64| lab.status()["sockets"].as_array().unwrap().iter().any(|s| s["cwnd"] == cwnd);
+    let flow = lab.flow();
+    assert!(eventually(|| has(40)), "{}", lab.status());
+    assert_eq!(lab.default("a"), before);
+    drop(flow);
+    // A route keeps the name, and not the program.
+    lab.kernel(&["tune", &lab.name, "--set", "window=41"]);
+    let flow = lab.flow();
+    assert!(eventually(|| has(41)), "{}", lab.status());
+    drop(flow);
+    lab.kernel(&["remove", &lab.name]);
+    let flow = lab.flow();
+    assert_eq!(lab.status()["sockets"], serde_json::json!([]), "the namespace's default");
+    drop(flow);
+    lab.assert_clear();
+}
+
+#[test]
+fn marks_of_a_phantom_queue_reach_a_sender_whose_peer_has_the_control_too() {
+    let Some(lab) = Lab::new() else { return };
+    for control in ["gemini", "unocc"] {
+        lab.kernel(&["install", control, "--as", &lab.name, "--netns", "b"]);
+        lab.kernel(&["install", control, "--as", &lab.name, "--netns", "a"]);
+        lab.kernel(&[
+            "mark", "--dev", "va", "--netns", "a", "--rate", "20Mbps", "--k-min", "10KB", "--k-max", "50KB",
+        ]);
+        let flow = lab.flow();
+        let marked = || {
+            let status = lab.status();
+            let sockets = status["sockets"].as_array().unwrap();
+            sockets.iter().filter_map(|socket| socket["delivered_ce"].as_u64()).max().unwrap_or_default()
+        };
+        assert!(eventually(|| marked() > 10), "{control}: {}", lab.status());
+        let page = lab.kernel(&["status", &lab.name]);
+        assert!(page.contains("10.9.0.2:7000") && page.contains('%'), "{page}");
+        drop(flow);
+        lab.kernel(&["remove", &lab.name]);
+        lab.assert_clear();
+    }
 }
 
 #[test]
@@ -503,7 +577,7 @@ fn a_phantom_queue_marks_packets_that_are_ecn_capable_and_no_others() {
         ["mark", "--dev", "va", "--netns", "a", "--rate", "10Mbps", "--k-min", "20KB", "--k-max", "60KB"];
     for family in ["4", "6"] {
         let text = lab.kernel(&attach);
-        assert!(text.contains("gso_max_size"), "{text}");
+        assert!(text.contains("gso_max_segs 1"), "{text}");
         assert_eq!(lab.ports("va", "a")["k_max_bytes"], 60_000);
         for (ecn, is_capable) in [("0", false), ("1", true), ("2", true)] {
             let before = lab.ports("va", "a");
@@ -572,7 +646,7 @@ fn a_super_packet_counts_with_its_bytes_and_is_marked_once() {
     assert!(port()["marked"].as_u64() <= port()["packets"].as_u64(), "{}", port());
     drop(flow);
     // The cure: no super-packets.
-    lab.run(&["ip", "-n", "a", "link", "set", "va", "gso_max_size", "1500"]);
+    lab.run(&["ip", "-n", "a", "link", "set", "va", "gso_max_segs", "1"]);
     lab.kernel(&attach);
     let flow = lab.flow();
     assert!(eventually(|| port()["packets"].as_u64().unwrap() > 100), "{}", port());

@@ -359,3 +359,34 @@ pub fn remove(name: &Name, namespace: Option<&Namespace>) -> Result<Removed, Rem
     let maps = Instance::of(name).into_iter().map(|instance| (instance.map, instance.holders)).collect();
     Ok(Removed { defaults, sockets: sockets(name), maps })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page's row of a parameter: one that begins with its key, or lists it.
+    fn row<'a>(page: &'a str, control: Control, key: &str) -> Option<&'a str> {
+        let table = page.split(&format!("\n| {control} | values")).nth(1)?.split("\n\n").next()?;
+        let keys = |row: &str| row.split('|').nth(1).unwrap_or_default().to_owned();
+        table.lines().find(|row| keys(row).split(',').any(|listed| listed.trim() == key))
+    }
+
+    #[test]
+    fn parameters_are_variables_of_the_programs_with_defaults_within_bounds_as_the_page_has_them() {
+        let page = include_str!("../../../../docs/src/kernel.md");
+        for control in Control::ALL {
+            let opened = Opened::new(control.as_str(), object(*control)).unwrap();
+            for parameter in control.parameters() {
+                let key = parameter.key;
+                let default = opened.default(parameter.variable).expect(key);
+                assert!((parameter.least..=parameter.most).contains(&default), "{control}: {key}={default}");
+                let text = parameter.unit.show(default);
+                assert_eq!(parameter.unit.read(&text), Some(default), "{control}: {key}={text}");
+                if *control != Control::Fixed {
+                    let row = row(page, *control, key).expect(key);
+                    assert!(row.contains(&text), "{control}: {key} is {text}, and the page says {row}");
+                }
+            }
+        }
+    }
+}

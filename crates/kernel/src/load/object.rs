@@ -86,6 +86,15 @@ impl Opened {
         Ok(())
     }
 
+    /// The value that a variable has if nobody sets it.
+    #[cfg(test)]
+    pub(super) fn default(&self, variable: &str) -> Option<u64> {
+        let mut maps = self.object.maps();
+        let constants = maps.find(|map| map.name().to_str().is_some_and(|name| name.ends_with(".rodata")))?;
+        let variables = variables(self.bytes);
+        variables.iter().find(|place| place.name == variable)?.read(constants.initial_value()?)
+    }
+
     /// Gives the control in it another name in the kernel.
     pub(super) fn rename(&mut self, name: &str) -> Result<(), LoadError> {
         let error = LoadError::NoVariable { program: self.program, variable: "name", value: 16 };
