@@ -139,13 +139,15 @@ fn update(args: &KernelUpdateArgs, update: Update) -> Result<(), Failure> {
     let name: Name = args.name.parse()?;
     farspan_kernel::check()?;
     let namespace = namespace(args.netns.as_ref())?;
-    let Updated { installed, defaults, failed, sockets, .. } = update(&name, &args.set, namespace.as_ref())?;
+    let Updated { installed, defaults, failed, sockets, unseen, .. } =
+        update(&name, &args.set, namespace.as_ref())?;
     let mut text = in_force(&name, &installed);
     for namespace in defaults {
         text += &format!("{namespace}: new connections get the new program\n");
     }
     text += &kept(&sockets);
     output::text(&text);
+    unseen.iter().for_each(|error| output::note(&error.to_string()));
     match failed.first() {
         Some(error) => Err(Failure::Failed(error.to_string())),
         None => Ok(()),
@@ -186,7 +188,7 @@ fn remove(args: &KernelRemoveArgs) -> Result<(), Failure> {
     let name: Name = args.name.parse()?;
     farspan_kernel::check()?;
     let namespace = namespace(args.netns.as_ref())?;
-    let Removed { defaults, sockets, maps, .. } = farspan_kernel::remove(&name, namespace.as_ref())?;
+    let Removed { defaults, sockets, unseen, maps, .. } = farspan_kernel::remove(&name, namespace.as_ref())?;
     let (mut text, mut failures) = (String::new(), Vec::new());
     for restored in defaults {
         match restored {
@@ -211,6 +213,7 @@ fn remove(args: &KernelRemoveArgs) -> Result<(), Failure> {
         }
     }
     output::text(&text);
+    unseen.iter().for_each(|error| output::note(&error.to_string()));
     if failures.is_empty() { Ok(()) } else { Err(Failure::Failed(failures.join("\n"))) }
 }
 
@@ -225,7 +228,11 @@ fn status(args: &KernelStatusArgs) -> Result<(), Failure> {
     let name: Option<Name> = args.name.as_deref().map(str::parse).transpose()?;
     let mut controls = farspan_kernel::status(name.as_ref())?;
     let chosen = namespace(args.netns.as_ref())?;
-    if let Some(label) = chosen.as_ref().map(ToString::to_string) {
+    // A path may lead to one that is known by a name.
+    let all = Namespace::all();
+    let known =
+        chosen.as_ref().map(|chosen| all.iter().find(|known| known.id() == chosen.id()).unwrap_or(chosen));
+    if let Some(label) = known.map(ToString::to_string) {
         controls.iter_mut().for_each(|control| control.sockets.retain(|socket| socket.namespace == label));
     }
     let ports = match (&name, chosen) {

@@ -6,7 +6,7 @@ use super::netns::{Namespace, NamespaceError};
 use super::object::{LoadError, Opened, listened};
 use super::pin::{BPFFS, Pins};
 use super::restore::{Restored, restore, take};
-use super::sockets::Socket;
+use super::sockets::{Socket, SocketsError};
 use super::sys::update_link;
 use crate::{Control, Name, SettingError, Settings};
 use libbpf_rs::{ErrorKind, Link, MapCore as _, MapType, Object};
@@ -155,6 +155,8 @@ pub struct Updated {
     pub failed: Vec<NamespaceError>,
     /// Sockets that were opened before, and keep the old program until they close.
     pub sockets: Vec<Socket>,
+    /// Namespaces whose sockets could not be listed, and why.
+    pub unseen: Vec<SocketsError>,
 }
 
 /// A control that was removed.
@@ -165,6 +167,8 @@ pub struct Removed {
     pub defaults: Vec<Restored>,
     /// Sockets that hold its program until they close.
     pub sockets: Vec<Socket>,
+    /// Namespaces whose sockets could not be listed, and why.
+    pub unseen: Vec<SocketsError>,
     /// Maps of its programs that are still in the kernel, with how much holds each.
     pub maps: Vec<(u32, u32)>,
 }
@@ -279,15 +283,19 @@ fn update(
         settings = settings.or(control, |key| before.settings.get(key));
     }
     let mut object = load(control, name, &settings).map_err(UpdateError::Load)?;
-    let sockets = sockets(name);
+    let (sockets, unseen) = sockets(name);
     swap(&pins, name, &mut object)?;
     // A link's update leaves the defaults of namespaces on the old program.
     let (mut defaults, mut failed) = (Vec::new(), Vec::new());
     for place in Namespace::all() {
         match place.default_control() {
             Ok(default) if default == name.as_str() => {}
-            // One that is gone meanwhile has no default.
-            Ok(_) | Err(_) => continue,
+            Ok(_) => continue,
+            Err(error) if error.is_gone() => continue,
+            Err(error) => {
+                failed.push(error);
+                continue;
+            }
         }
         match place.set_default_control(name.as_str()) {
             Ok(()) => defaults.push(place.to_string()),
@@ -298,7 +306,7 @@ fn update(
         take(&pins, name, namespace)?;
     }
     let installed = installed(&pins, name).map(|(_, installed)| installed).ok_or_else(not_installed)?;
-    Ok(Updated { installed, defaults, failed, sockets })
+    Ok(Updated { installed, defaults, failed, sockets, unseen })
 }
 
 /// Puts what was loaded in the place of what the pinned link holds.
@@ -320,10 +328,16 @@ fn swap(pins: &Pins, name: &Name, object: &mut Object) -> Result<(), UpdateError
     update_link(link.as_fd(), operations.as_fd()).map_err(refused)
 }
 
-/// The sockets of a control in all known namespaces; those of a namespace that is gone meanwhile are none.
-pub(super) fn sockets(name: &Name) -> Vec<Socket> {
-    let all = Namespace::all();
-    all.iter().filter_map(|namespace| Socket::of(name, namespace).ok()).flatten().collect()
+/// The sockets of a control in all known namespaces, and why they could not be listed in some.
+fn sockets(name: &Name) -> (Vec<Socket>, Vec<SocketsError>) {
+    let (mut sockets, mut unseen) = (Vec::new(), Vec::new());
+    for namespace in Namespace::all() {
+        match Socket::of(name, &namespace) {
+            Ok(found) => sockets.extend(found),
+            Err(error) => unseen.push(error),
+        }
+    }
+    (sockets, unseen)
 }
 
 /// Takes a control away: sets the defaults of namespaces back first, then unregisters it. Its open connections go on until they
@@ -357,7 +371,8 @@ pub fn remove(name: &Name, namespace: Option<&Namespace>) -> Result<Removed, Rem
         }
     }
     let maps = Instance::of(name).into_iter().map(|instance| (instance.map, instance.holders)).collect();
-    Ok(Removed { defaults, sockets: sockets(name), maps })
+    let (sockets, unseen) = sockets(name);
+    Ok(Removed { defaults, sockets, unseen, maps })
 }
 
 #[cfg(test)]

@@ -45,6 +45,16 @@ pub enum NamespaceError {
     },
 }
 
+impl NamespaceError {
+    /// Whether the namespace has gone meanwhile: it has no default then.
+    pub(super) fn is_gone(&self) -> bool {
+        match self {
+            Self::Unknown { .. } => true,
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
+        }
+    }
+}
+
 impl Namespace {
     /// That of this process.
     ///

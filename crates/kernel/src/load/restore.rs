@@ -34,17 +34,20 @@ pub(super) fn take(pins: &Pins, name: &Name, namespace: &Namespace) -> Result<()
         let kept = pins.keep(namespace.id(), &before).map_err(std::io::Error::other);
         kept.map_err(namespace.failed("what it had cannot be kept"))?;
     }
-    namespace.set_ecn(1).map_err(namespace.failed("tcp_ecn cannot be set"))?;
     let set = namespace.set_default_control(name.as_str());
-    set.map_err(namespace.failed("its default congestion control cannot be set"))
+    set.map_err(namespace.failed("its default congestion control cannot be set"))?;
+    let set = namespace.set_ecn(1).map_err(namespace.failed("tcp_ecn cannot be set"));
+    // Half of it would be neither what it had nor what was asked for.
+    set.inspect_err(|_| drop(restore(pins, name, namespace)))
 }
 
 /// Sets a namespace back whose default is this control; `None`: it is another.
 pub(super) fn restore(pins: &Pins, name: &Name, namespace: &Namespace) -> Option<Restored> {
     match namespace.default_control() {
         Ok(default) if default == name.as_str() => {}
-        // One that is gone meanwhile has no default.
-        Ok(_) | Err(_) => return None,
+        Ok(_) => return None,
+        Err(source) if source.is_gone() => return None,
+        Err(source) => return Some(Restored::Failed { source }),
     }
     let before = pins.kept(namespace.id());
     let wanted = before.as_ref().map_or(ALWAYS, |before| before.default.as_str());

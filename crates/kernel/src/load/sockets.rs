@@ -34,6 +34,14 @@ pub struct Socket {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SocketsError {
+    /// The namespace cannot be entered.
+    #[error("{namespace}: its sockets are not shown: it cannot be entered ({source})")]
+    NoEntry {
+        /// The namespace.
+        namespace: String,
+        /// The error of the operating system.
+        source: io::Error,
+    },
     /// There is no `ss`, or it cannot be started.
     #[error("{namespace}: `ss` cannot be started ({source}): install iproute2")]
     NoProgram {
@@ -56,8 +64,13 @@ impl Socket {
     /// Those in a namespace that have a control.
     pub(super) fn of(name: &Name, namespace: &Namespace) -> Result<Vec<Self>, SocketsError> {
         let list = || Command::new("ss").args(["-taniOHp"]).stdin(Stdio::null()).output();
-        let output = namespace.inside(list).and_then(|output| output);
         let label = namespace.to_string();
+        let output = match namespace.inside(list) {
+            Ok(output) => output,
+            // It is gone meanwhile, and its sockets with it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(source) => return Err(SocketsError::NoEntry { namespace: label, source }),
+        };
         let output = output.map_err(|source| SocketsError::NoProgram { namespace: label.clone(), source })?;
         if !output.status.success() {
             let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();

@@ -82,6 +82,7 @@ fn of(name: &Name, all: &[(Name, Instance)], namespaces: &[Namespace]) -> Status
         match namespace.default_control() {
             Ok(default) if default == name.as_str() => defaults.push(namespace.to_string()),
             Ok(_) => {}
+            Err(error) if error.is_gone() => continue,
             Err(error) => unseen.push(error.to_string()),
         }
         match Socket::of(name, namespace) {
