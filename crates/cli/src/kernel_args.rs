@@ -35,7 +35,7 @@ pub enum KernelPart {
 /// Arguments of `kernel install`.
 #[derive(Args, Debug)]
 pub struct KernelInstallArgs {
-    /// The control
+    /// The control: gemini, unocc, or fixed (a window that never changes)
     #[arg(value_name = "NAME")]
     pub control: String,
     /// Its name in the kernel, if not its own: one control can stand there several times, with other parameters

@@ -389,6 +389,31 @@ fn a_loader_that_is_killed_while_it_replaces_leaves_one_program_in_force() {
 }
 
 #[test]
+fn commands_that_come_at_once_wait_for_each_other() {
+    let Some(lab) = Lab::new() else { return };
+    let farspan = |words: &[&str]| {
+        let words = [&[env!("CARGO_BIN_EXE_farspan"), "kernel"], words].concat();
+        lab.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let codes = |mut children: Vec<Child>| {
+        let mut codes: Vec<_> =
+            children.iter_mut().map(|child| child.wait().unwrap().code().unwrap()).collect();
+        codes.sort_unstable();
+        codes
+    };
+    for _ in 0..3 {
+        let install = || farspan(&["install", "fixed", "--as", &lab.name]);
+        assert_eq!(codes((0..4).map(|_| install()).collect()), [0, 2, 2, 2]);
+        assert_eq!(lab.status()["installed"], true);
+        let tune = |window: u32| farspan(&["tune", &lab.name, "--set", &format!("window={window}")]);
+        assert_eq!(codes((50..54).map(tune).collect()), [0; 4]);
+        assert!(eventually(|| lab.status()["programs"].as_array().unwrap().len() == 1), "{}", lab.status());
+        assert_eq!(codes((0..4).map(|_| farspan(&["remove", &lab.name])).collect()), [0, 2, 2, 2]);
+        lab.assert_clear();
+    }
+}
+
+#[test]
 fn a_destination_has_a_control_of_its_own() {
     let Some(lab) = Lab::new() else { return };
     let before = lab.default("a");

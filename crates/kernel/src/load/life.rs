@@ -4,7 +4,7 @@ use super::instance::{Instance, linked};
 use super::missing::{Missing, check};
 use super::netns::{Namespace, NamespaceError};
 use super::object::{LoadError, Opened, listened};
-use super::pin::{BPFFS, Pins};
+use super::pin::{BPFFS, Pins, lock};
 use super::restore::{Restored, restore, take};
 use super::sockets::{Socket, SocketsError};
 use super::sys::update_link;
@@ -223,6 +223,7 @@ pub fn install(
     namespace: Option<&Namespace>,
 ) -> Result<Installed, InstallError> {
     check()?;
+    let _alone = lock().map_err(|source| InstallError::Pin { name: name.clone(), source })?;
     let pins = Pins::of(name);
     if let Some((instance, found)) = installed(&pins, name) {
         let namespace = namespace.filter(|_| settings.is_empty() && instance.control == Some(control));
@@ -274,6 +275,7 @@ fn update(
     namespace: Option<&Namespace>,
 ) -> Result<Updated, UpdateError> {
     check()?;
+    let _alone = lock().map_err(|source| UpdateError::Refused { name: name.clone(), source })?;
     let pins = Pins::of(name);
     let not_installed = || UpdateError::NotInstalled { name: name.clone() };
     let (instance, before) = installed(&pins, name).ok_or_else(not_installed)?;
@@ -347,6 +349,7 @@ fn sockets(name: &Name) -> (Vec<Socket>, Vec<SocketsError>) {
 /// If it is not installed, or its pins cannot be removed.
 pub fn remove(name: &Name, namespace: Option<&Namespace>) -> Result<Removed, RemoveError> {
     check()?;
+    let _alone = lock().map_err(|source| RemoveError::Pin { name: name.clone(), source })?;
     let pins = Pins::of(name);
     if !pins.is_there() {
         return Err(RemoveError::NotInstalled { name: name.clone() });

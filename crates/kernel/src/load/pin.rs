@@ -3,6 +3,8 @@
 
 use crate::Name;
 use libbpf_rs::{MapCore as _, MapFlags, MapHandle, MapType};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::{fs, mem};
@@ -42,6 +44,13 @@ impl Before {
         let ecn = u32::from_ne_bytes(ecn.try_into().ok()?);
         Some(Self { default: String::from_utf8_lossy(name).into_owned(), ecn })
     }
+}
+
+/// Waits until no other command changes what is installed; that lasts as long as the file is open, and no longer than its process.
+pub(super) fn lock() -> io::Result<File> {
+    let folder = File::open(BPFFS)?;
+    flock(&folder, FlockOperation::LockExclusive)?;
+    Ok(folder)
 }
 
 impl Pins {
