@@ -8,6 +8,10 @@ pub const TRIMMED_DSCP: u8 = 0b11_1111;
 /// The mark of the ECN field (RFC 3168).
 const CE: u8 = 3;
 
+/// Headers without options.
+const TCP_HEADER: usize = 20;
+const UDP_HEADER: usize = 8;
+
 /// Flags of TCP that end a stream, or point behind what is left.
 const FIN: u8 = 0x01;
 
@@ -27,6 +31,14 @@ pub enum Untrimmable {
         headers: usize,
         /// The bytes that were to stay.
         room: usize,
+    },
+    /// Its TCP or UDP header says something about lengths that cannot be.
+    #[error("its header says that it has {written} bytes, and there are {found}")]
+    Length {
+        /// As written.
+        written: usize,
+        /// As they are.
+        found: usize,
     },
     /// The bytes are no packet.
     #[error(transparent)]
@@ -100,14 +112,8 @@ pub fn trim(bytes: &mut Vec<u8>, keep: usize) -> Result<(), Untrimmable> {
     if datagram.is_fragment {
         return Err(Untrimmable::Fragment);
     }
-    let at = datagram.payload;
-    let own = match datagram.protocol {
-        UDP => 8,
-        TCP if bytes.len() > at + 12 => usize::from(bytes[at + 12] >> 4) * 4,
-        other => return Err(Untrimmable::Protocol(other)),
-    };
-    let headers = at + own;
-    if keep < headers || bytes.len() < headers {
+    let headers = datagram.payload + own_header(datagram.protocol, &bytes[datagram.payload..])?;
+    if keep < headers {
         return Err(Untrimmable::Headers { headers, room: keep });
     }
     if keep < bytes.len() {
@@ -115,6 +121,26 @@ pub fn trim(bytes: &mut Vec<u8>, keep: usize) -> Result<(), Untrimmable> {
     }
     write_class(bytes, TRIMMED_DSCP << 2 | datagram.ecn);
     Ok(())
+}
+
+/// The length of the TCP or UDP header of a segment.
+fn own_header(protocol: u8, segment: &[u8]) -> Result<usize, Untrimmable> {
+    let found = segment.len();
+    let (header, written, fits) = match protocol {
+        UDP if found >= UDP_HEADER => {
+            let written = usize::from(half(segment, 4));
+            // What lies behind its end (RFC 9868) has no place in a shorter one.
+            (UDP_HEADER, written, written == found)
+        }
+        TCP if found >= TCP_HEADER => {
+            let written = usize::from(segment[12] >> 4) * 4;
+            (written, written, (TCP_HEADER..=found).contains(&written))
+        }
+        UDP => (UDP_HEADER, UDP_HEADER, false),
+        TCP => (TCP_HEADER, TCP_HEADER, false),
+        other => return Err(Untrimmable::Protocol(other)),
+    };
+    if fits { Ok(header) } else { Err(Untrimmable::Length { written, found }) }
 }
 
 fn cut(bytes: &mut Vec<u8>, datagram: &Datagram, keep: usize) {

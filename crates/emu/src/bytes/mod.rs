@@ -54,6 +54,8 @@ pub struct Datagram {
     pub payload: usize,
     /// Whether it is a part of a larger packet.
     pub is_fragment: bool,
+    /// Whether it is a part behind the first, so that its payload begins with no header.
+    pub is_later_fragment: bool,
     /// Source and destination port of TCP and UDP; `None`: it has none, or is a fragment.
     pub ports: Option<(u16, u16)>,
     /// TTL or hop limit.
@@ -95,12 +97,14 @@ impl Datagram {
             |at: usize| IpAddr::V4(Ipv4Addr::new(bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]));
         // More fragments, or an offset.
         let is_fragment = half(bytes, 6) & 0x3fff != 0;
+        let is_later_fragment = half(bytes, 6) & 0x1fff != 0;
         Ok(Self {
             source: address(12),
             destination: address(16),
             protocol: bytes[9],
             payload: header,
             is_fragment,
+            is_later_fragment,
             ports: ports(bytes, bytes[9], header).filter(|_| !is_fragment),
             hop_limit: bytes[8],
             ecn: bytes[1] & 3,
@@ -121,7 +125,7 @@ impl Datagram {
             let octets: [u8; 16] = std::array::from_fn(|n| bytes[at + n]);
             IpAddr::V6(Ipv6Addr::from(octets))
         };
-        let (protocol, payload, is_fragment) = behind_extensions(bytes);
+        let Behind { protocol, at: payload, is_fragment, is_later_fragment } = behind_extensions(bytes);
         let class = bytes[0] << 4 | bytes[1] >> 4;
         Ok(Self {
             source: address(8),
@@ -129,6 +133,7 @@ impl Datagram {
             protocol,
             payload,
             is_fragment,
+            is_later_fragment,
             ports: ports(bytes, protocol, payload).filter(|_| !is_fragment),
             hop_limit: bytes[7],
             ecn: class & 3,
@@ -160,25 +165,36 @@ fn ports(bytes: &[u8], protocol: u8, at: usize) -> Option<(u16, u16)> {
     is_there.then(|| (half(bytes, at), half(bytes, at + 2)))
 }
 
-/// The protocol behind the extension headers of an IPv6 packet, where it begins, and whether the packet is a fragment. Headers that
-/// are cut short count as payload.
-fn behind_extensions(bytes: &[u8]) -> (u8, usize, bool) {
-    let (mut protocol, mut at, mut is_fragment) = (bytes[6], V6_HEADER, false);
-    loop {
-        let length = match protocol {
-            HOP_BY_HOP | ROUTING | DESTINATION if bytes.len() >= at + 8 => 8 + usize::from(bytes[at + 1]) * 8,
-            FRAGMENT if bytes.len() >= at + 8 => {
+/// What stands behind the extension headers of an IPv6 packet.
+struct Behind {
+    protocol: u8,
+    at: usize,
+    is_fragment: bool,
+    is_later_fragment: bool,
+}
+
+/// Skips the extension headers of an IPv6 packet. Headers that are cut short count as payload, and so does all of a later fragment.
+fn behind_extensions(bytes: &[u8]) -> Behind {
+    let mut behind =
+        Behind { protocol: bytes[6], at: V6_HEADER, is_fragment: false, is_later_fragment: false };
+    while !behind.is_later_fragment && bytes.len() >= behind.at + 8 {
+        let at = behind.at;
+        let length = match behind.protocol {
+            HOP_BY_HOP | ROUTING | DESTINATION => 8 + usize::from(bytes[at + 1]) * 8,
+            FRAGMENT => {
                 // Offset, or more fragments.
-                is_fragment |= half(bytes, at + 2) & 0xfff9 != 0;
+                behind.is_fragment |= half(bytes, at + 2) & 0xfff9 != 0;
+                behind.is_later_fragment = half(bytes, at + 2) & 0xfff8 != 0;
                 8
             }
-            _ => return (protocol, at, is_fragment),
+            _ => break,
         };
         if bytes.len() < at + length {
-            return (protocol, at, is_fragment);
+            break;
         }
-        (protocol, at) = (bytes[at], at + length);
+        (behind.protocol, behind.at) = (bytes[at], at + length);
     }
+    behind
 }
 
 #[cfg(test)]

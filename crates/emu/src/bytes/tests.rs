@@ -40,6 +40,39 @@ fn segment(protocol: u8, payload: &[u8]) -> Vec<u8> {
     segment
 }
 
+/// An IPv4 packet with 40 bytes of options, all of them "no operation".
+fn with_options(bytes: &[u8]) -> Vec<u8> {
+    let mut longer = bytes[..20].to_vec();
+    longer.extend([1; 40]);
+    longer.extend(&bytes[20..]);
+    longer[0] = 0x4f;
+    let length = (longer.len() as u16).to_be_bytes();
+    longer[2..4].copy_from_slice(&length);
+    mend_header(&mut longer);
+    longer
+}
+
+/// An IPv6 packet behind extension headers: hop by hop, destination options, and a fragment header of a packet that is whole.
+fn with_extensions(bytes: &[u8]) -> Vec<u8> {
+    let mut longer = bytes[..V6_HEADER].to_vec();
+    longer.extend([DESTINATION, 0, 1, 4, 0, 0, 0, 0]);
+    longer.extend([FRAGMENT, 1, 1, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    longer.extend([bytes[6], 0, 0, 0, 0, 0, 0, 9]);
+    longer.extend(&bytes[V6_HEADER..]);
+    longer[6] = HOP_BY_HOP;
+    let length = ((longer.len() - V6_HEADER) as u16).to_be_bytes();
+    longer[4..6].copy_from_slice(&length);
+    longer
+}
+
+/// Gives an IPv4 header the checksum that it should have.
+fn mend_header(bytes: &mut [u8]) {
+    let header = usize::from(bytes[0] & 0xf) * 4;
+    bytes[10..12].fill(0);
+    let sum = checksum::of(&bytes[..header]);
+    bytes[10..12].copy_from_slice(&sum.to_be_bytes());
+}
+
 /// Whether header and payload have the checksums that they should, computed from scratch.
 fn sums_are_right(bytes: &[u8]) -> bool {
     let datagram = Datagram::parse(bytes).unwrap();
@@ -143,6 +176,19 @@ fn what_cannot_be_trimmed_says_why_and_stays() {
     let mut icmp = packet(false, UDP, 1, &[0; 100]);
     icmp[9] = 1;
     refused(&icmp, 64, Untrimmable::Protocol(1));
+    // Data offsets of TCP that are no header, or longer than the segment; a length of UDP that is not that of the datagram.
+    for (offset, written) in [(0x10, 4), (0x40, 16), (0xf0, 60)] {
+        let mut tcp = packet(false, TCP, 0, &[0; 20]);
+        tcp[32] = offset;
+        refused(&tcp, 64, Untrimmable::Length { written, found: 40 });
+        let mut behind_options = with_options(&tcp);
+        behind_options.truncate(80 + 16);
+        behind_options[2..4].copy_from_slice(&96_u16.to_be_bytes());
+        assert!(trim(&mut behind_options, 64).is_err());
+    }
+    let mut short = packet(false, UDP, 0, &[0; 500]);
+    short[25] -= 1;
+    refused(&short, 64, Untrimmable::Length { written: 507, found: 508 });
     let mut fragment = packet(false, UDP, 1, &[0; 100]);
     fragment[6] = 0x20;
     refused(&fragment, 64, Untrimmable::Fragment);
@@ -211,6 +257,92 @@ proptest! {
             let _ = trim(&mut bytes, 64);
         }
     }
+
+    /// Whatever headers a packet has, options and extensions among them, and however much is to stay: what is edited is a packet with
+    /// right lengths and checksums, and what cannot be edited stays.
+    #[test]
+    fn any_packet_can_be_edited(
+        bytes in any_packet(),
+        hops in any::<u8>(),
+        keep in prop_oneof![0_usize..200, any::<usize>()],
+    ) {
+        let original = Datagram::parse(&bytes).unwrap();
+        let mut edited = bytes.clone();
+        prop_assert_eq!(mark(&mut edited), original.ecn != 0);
+        prop_assert_eq!(lower_hop_limit(&mut edited, hops), hops == 0 || hops < original.hop_limit);
+        let read = Datagram::parse(&edited).unwrap();
+        prop_assert!(header_is_right(&edited));
+        prop_assert_eq!(read.ecn, if original.ecn == 0 { 0 } else { 3 });
+        prop_assert_eq!(&edited[read.payload..], &bytes[original.payload..]);
+        let before = edited.clone();
+        if trim(&mut edited, keep).is_err() {
+            prop_assert_eq!(edited, before);
+            return Ok(());
+        }
+        let trimmed = Datagram::parse(&edited).unwrap();
+        prop_assert!(header_is_right(&edited));
+        prop_assert_eq!(edited.len(), before.len().min(keep));
+        prop_assert_eq!((trimmed.dscp, trimmed.ecn), (TRIMMED_DSCP, read.ecn));
+        prop_assert_eq!((trimmed.payload, trimmed.ports), (original.payload, original.ports));
+        if keep < before.len() {
+            let segment = &edited[trimmed.payload..];
+            let has_none = trimmed.protocol == UDP && half(segment, 6) == 0;
+            prop_assert!(has_none || sums_are_right(&edited));
+            if trimmed.protocol == UDP {
+                prop_assert_eq!(usize::from(half(segment, 4)), segment.len());
+                prop_assert_eq!(has_none, half(&before[trimmed.payload..], 6) == 0);
+            }
+        }
+    }
+}
+
+fn header_is_right(bytes: &[u8]) -> bool {
+    bytes[0] >> 4 != 4 || checksum::of(&bytes[..usize::from(bytes[0] & 0xf) * 4]) == 0
+}
+
+/// Bytes that are a packet as far as its own length and checksum say, and anything behind: often TCP or UDP, often with options.
+fn any_packet() -> impl Strategy<Value = Vec<u8>> {
+    let protocol = prop_oneof![
+        Just(TCP),
+        Just(UDP),
+        Just(HOP_BY_HOP),
+        Just(ROUTING),
+        Just(FRAGMENT),
+        Just(DESTINATION),
+        any::<u8>()
+    ];
+    let protocols = (protocol.clone(), protocol);
+    let bytes = proptest::collection::vec(any::<u8>(), 0..200);
+    (any::<bool>(), 5_u8..16, protocols, any::<[bool; 3]>(), bytes).prop_map(
+        |(is_v6, words, (first, second), [is_whole, is_udp_right, is_short], rest)| {
+            let header = if is_v6 { V6_HEADER } else { usize::from(words) * 4 };
+            let mut bytes: Vec<u8> = rest.iter().copied().cycle().take(header).collect();
+            bytes.resize(header, 0x5a);
+            bytes.extend(rest);
+            let length = bytes.len();
+            if is_v6 {
+                bytes[0] = 0x60 | bytes[0] & 0xf;
+                bytes[4..6].copy_from_slice(&((length - V6_HEADER) as u16).to_be_bytes());
+                bytes[6] = first;
+                if length > V6_HEADER + 1 {
+                    (bytes[V6_HEADER], bytes[V6_HEADER + 1]) = (second, u8::from(is_short));
+                }
+            } else {
+                bytes[0] = 0x40 | words;
+                bytes[2..4].copy_from_slice(&(length as u16).to_be_bytes());
+                bytes[9] = first;
+                if is_whole {
+                    bytes[6..8].fill(0);
+                }
+                mend_header(&mut bytes);
+            }
+            let at = Datagram::parse(&bytes).unwrap().payload;
+            if is_udp_right && length >= at + 6 && Datagram::parse(&bytes).unwrap().protocol == UDP {
+                bytes[at + 4..at + 6].copy_from_slice(&((length - at) as u16).to_be_bytes());
+            }
+            bytes
+        },
+    )
 }
 
 /// The packets as a capture of raw IP (pcap, link type 101).
@@ -231,11 +363,20 @@ fn write_pcap(path: &Path, packets: &[Vec<u8>]) {
 #[test]
 fn wireshark_agrees() {
     let mut packets = Vec::new();
-    for (is_v6, protocol) in [(false, UDP), (false, TCP), (true, UDP), (true, TCP)] {
-        let mut bytes = packet(is_v6, protocol, 1, &[0x55; 300]);
+    let plain = [(false, UDP), (false, TCP), (true, UDP), (true, TCP)];
+    let plain = plain.map(|(is_v6, protocol)| packet(is_v6, protocol, 1, &[0x55; 300]));
+    // A UDP checksum of zero says that there is none.
+    let mut unsummed = plain[0].clone();
+    unsummed[26..28].fill(0);
+    let longer = [with_options(&plain[0]), with_options(&plain[1]), unsummed];
+    let extended = plain[2..].iter().map(|bytes| with_extensions(bytes));
+    for mut bytes in plain.iter().cloned().chain(longer).chain(extended) {
         assert!(mark(&mut bytes) && lower_hop_limit(&mut bytes, 3));
         packets.push(bytes.clone());
-        trim(&mut bytes, 64).unwrap();
+        // To the first 64 bytes, and the options.
+        let own = if bytes[0] >> 4 == 6 { V6_HEADER } else { 20 };
+        let keep = 64 + Datagram::parse(&bytes).unwrap().payload - own;
+        trim(&mut bytes, keep).unwrap();
         packets.push(bytes);
     }
     let folder = tempfile::tempdir().unwrap();
@@ -273,6 +414,17 @@ fn wireshark_agrees() {
         ",24,,61,,0x000000ff,,1,,24",
         ",320,,61,,0x00000003,,,1,",
         ",24,,61,,0x000000ff,,,1,",
+        "368,,61,,0x03,,1,1,,308",
+        "104,,61,,0xff,,1,1,,44",
+        "380,,61,,0x03,,1,,1,",
+        "104,,61,,0xff,,1,,1,",
+        // Status 3 is "Not present".
+        "328,,61,,0x03,,1,3,,308",
+        "64,,61,,0xff,,1,3,,44",
+        ",340,,61,,0x00000003,,1,,308",
+        ",56,,61,,0x000000ff,,1,,24",
+        ",352,,61,,0x00000003,,,1,",
+        ",56,,61,,0x000000ff,,,1,",
     ];
     assert_eq!(lines, expected, "{}", String::from_utf8_lossy(&output.stderr));
 }
