@@ -4,6 +4,7 @@
 use super::{Datagram, OnDatagram, Sending, Wire};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use std::io::{self, IoSliceMut};
+use std::iter;
 use std::net::{SocketAddr, UdpSocket};
 
 /// Bytes that a receive buffer needs: the kernel may hand over several datagrams of one sender as one.
@@ -70,8 +71,10 @@ impl Wire for Socket {
         };
         let mut datagrams = 0;
         for (buffer, meta) in self.buffers.iter().zip(&metas[..filled]) {
-            // The kernel may join datagrams of one sender and length.
-            for bytes in buffer[..meta.len].chunks(meta.stride.max(1)) {
+            let length = if meta.stride == 0 { meta.len } else { meta.stride.min(meta.len) };
+            let (first, rest) = buffer[..meta.len].split_at(length);
+            // The first may be empty. The kernel may join datagrams of one sender and length.
+            for bytes in iter::once(first).chain(rest.chunks(length.max(1))) {
                 take(meta.addr, meta.ecn, bytes);
                 datagrams += 1;
             }
@@ -123,6 +126,27 @@ mod tests {
             "longer than a datagram can be"
         );
         assert_eq!(socket.send(&datagram(own)).unwrap(), Sending::Sent);
+    }
+
+    #[test]
+    fn an_empty_datagram_is_one() {
+        let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let (mut from, mut to) = (Socket::bind(local).unwrap(), Socket::bind(local).unwrap());
+        let address = to.address().unwrap();
+        let lengths = [0, 1, 0, 0, 700, 700, 5];
+        for length in lengths {
+            let datagram = Datagram { bytes: vec![7; length], ..datagram(address) };
+            assert_eq!(from.send(&datagram).unwrap(), Sending::Sent);
+        }
+        let (mut seen, mut tries) = (Vec::new(), 0);
+        while seen.len() < lengths.len() && tries < 200 {
+            let came = to.receive(&mut |_, _, bytes| seen.push(bytes.len())).unwrap();
+            tries += 1;
+            if came == 0 {
+                std::thread::park_timeout(std::time::Duration::from_millis(5));
+            }
+        }
+        assert_eq!(seen, lengths);
     }
 
     #[cfg(target_os = "linux")]
