@@ -105,6 +105,8 @@ pub struct PathTable {
     rows: Vec<PathRow>,
     /// The entropies found for flows, by row, hosts and flow; `None`: none leads over the link.
     found: BTreeMap<(usize, HostId, HostId, FlowId), Option<u16>>,
+    /// Whether the link of a row lies on a path between two hosts, as far as that was asked.
+    is_on_path: BTreeMap<(usize, HostId, HostId), bool>,
 }
 
 impl PathTable {
@@ -116,12 +118,17 @@ impl PathTable {
         let table: TableText = toml::from_str(text).map_err(|error| PathsError::Text(error.to_string()))?;
         let routes = Routes::new(network, seed);
         let rows = (1..).zip(&table.path).map(|(row, path)| path.resolve(row, network, &routes));
-        Ok(Self { rows: rows.collect::<Result<_, _>>()?, found: BTreeMap::new() })
+        Ok(Self {
+            rows: rows.collect::<Result<_, _>>()?,
+            found: BTreeMap::new(),
+            is_on_path: BTreeMap::new(),
+        })
     }
 
     /// Routes have changed: entropies are looked for again.
     pub(super) fn forget(&mut self) {
         self.found.clear();
+        self.is_on_path.clear();
     }
 
     /// The entropy with which a packet crosses the link of its row; `None`: no row fits.
@@ -132,11 +139,17 @@ impl PathTable {
         datagram: &Datagram,
         flow: FlowId,
     ) -> Option<u16> {
-        let Self { rows, found } = self;
+        let Self { rows, found, is_on_path } = self;
         if found.len() >= MOST_KEPT {
             found.clear();
         }
         rows.iter().enumerate().filter(|(_, row)| row.fits(from, to, datagram)).find_map(|(number, row)| {
+            let is_on_path = is_on_path
+                .entry((number, from, to))
+                .or_insert_with(|| is_on_path_of((network, routes), (from, to), row.link));
+            if !*is_on_path {
+                return None;
+            }
             let search = || {
                 (0..TRIES).find(|entropy| crosses((network, routes), (from, to), flow, *entropy, row.link))
             };
@@ -157,8 +170,7 @@ impl PathText {
         let mut pairs = pairs.filter(|pair| {
             pair.0 != pair.1 && from.is_none_or(|from| from == pair.0) && to.is_none_or(|to| to == pair.1)
         });
-        let is_on = |(from, to)| routes.shares(network, from, to).iter().any(|(on, _)| *on == port);
-        if !pairs.any(is_on) {
+        if !pairs.any(|pair| is_on_path_of((network, routes), pair, port)) {
             return Err(PathsError::OffPath { row, link: link() });
         }
         let protocol = self.protocol.map(|protocol| match protocol {
@@ -178,6 +190,11 @@ fn host_named(row: usize, name: &str, network: &Network) -> Result<HostId, Paths
         || name.strip_prefix("host").unwrap_or(name).parse().ok().filter(|number| *number < hosts);
     let found = by_name().map(|place| place as u32).or_else(by_number);
     found.map(HostId).ok_or_else(|| PathsError::Host { row, host: name.to_owned(), hosts })
+}
+
+/// Whether a link lies on a shortest path between two hosts.
+fn is_on_path_of((network, routes): (&Network, &Routes), (from, to): (HostId, HostId), link: PortId) -> bool {
+    routes.shares(network, from, to).iter().any(|(on, _)| *on == link)
 }
 
 /// Whether a packet with this entropy crosses a link on its way.
@@ -215,6 +232,26 @@ mod tests {
         let text = "topology = { kind = \"leaf_spine\", leaves = 2, spines = 2, hosts = 2, link_rate = \"100Mbps\" }";
         let request = Request { text: Some(text.to_owned()), is_idle: true, ..Request::new("paths") };
         World::idle(&request.resolve().unwrap()).unwrap().spec.network
+    }
+
+    #[test]
+    fn a_row_whose_link_is_on_no_path_is_looked_at_once_for_each_pair_of_hosts() {
+        let network = network();
+        let routes = Routes::new(&network, 1);
+        let mut table = PathTable::read("[[path]]\nlink = \"leaf0->spine1#0\"", &network, 1).unwrap();
+        let bytes = crate::bytes::tests::packet(false, TCP, 0, b"");
+        let datagram = Datagram::parse(&bytes).unwrap();
+        let mut entropy = |from, to, flow| {
+            table.entropy((&network, &routes), (HostId(from), HostId(to)), &datagram, FlowId(flow))
+        };
+        // Inside a leaf, and from the other one: no search.
+        for (from, to) in [(0, 1), (2, 0)] {
+            assert!((0..1000).all(|flow| entropy(from, to, flow).is_none()));
+        }
+        assert!((0..10).all(|flow| entropy(0, 3, flow).is_some()));
+        assert_eq!((table.found.len(), table.is_on_path.len()), (10, 3));
+        table.forget();
+        assert_eq!((table.found.len(), table.is_on_path.len()), (0, 0));
     }
 
     #[test]
