@@ -17,11 +17,13 @@ pub struct Lateness {
     pub max_us: Option<f64>,
 }
 
-/// The fates of the packets that hosts sent into an emulation: each has one.
+/// The fates of the packets that hosts sent into an emulation, and of those with which its switches answered: each has one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct EmulatedPackets {
     /// Read from hosts.
     pub read: u64,
+    /// Made by switches: errors of ICMP, which tell a sender why its packet went no farther.
+    pub answered: u64,
     /// Written to hosts.
     pub delivered: u64,
     /// Dropped at full buffers of NICs and switches.
@@ -32,6 +34,8 @@ pub struct EmulatedPackets {
     pub unrouted: u64,
     /// Their hop limit ended.
     pub expired: u64,
+    /// Longer than the MTU of the network.
+    pub too_big: u64,
     /// Trimmed by a port, and dropped at the end, since bytes of their kind cannot be cut.
     pub untrimmable: u64,
     /// Refused by the kernel at the receiving end.
@@ -41,12 +45,23 @@ pub struct EmulatedPackets {
 }
 
 impl EmulatedPackets {
-    /// Whether each packet that was read has one fate.
+    /// Those that hosts and switches sent.
+    #[must_use]
+    pub const fn sent(&self) -> u64 {
+        self.read + self.answered
+    }
+
+    /// Those that ended before a host had them, whatever ended them.
+    #[must_use]
+    pub const fn ended(&self) -> u64 {
+        let Self { dropped, lost, unrouted, expired, too_big, untrimmable, refused, .. } = *self;
+        dropped + lost + unrouted + expired + too_big + untrimmable + refused
+    }
+
+    /// Whether each packet has one fate.
     #[must_use]
     pub const fn conserved(&self) -> bool {
-        let Self { read, delivered, dropped, lost, unrouted, expired, untrimmable, refused, under_way } =
-            *self;
-        read == delivered + dropped + lost + unrouted + expired + untrimmable + refused + under_way
+        self.sent() == self.delivered + self.ended() + self.under_way
     }
 }
 
@@ -93,12 +108,14 @@ mod tests {
     #[test]
     fn a_packet_without_a_fate_fails_the_sums() {
         let mut packets = EmulatedPackets {
-            read: 36,
+            read: 41,
+            answered: 2,
             delivered: 8,
             dropped: 7,
             lost: 6,
             unrouted: 5,
             expired: 4,
+            too_big: 7,
             untrimmable: 3,
             refused: 2,
             under_way: 1,

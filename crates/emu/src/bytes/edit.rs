@@ -81,13 +81,26 @@ pub fn mark(bytes: &mut [u8]) -> bool {
     true
 }
 
+const fn hop_limit_at(bytes: &[u8]) -> usize {
+    if bytes[0] >> 4 == 4 { 8 } else { 7 }
+}
+
+/// TTL or hop limit of an IP packet.
+///
+/// # Panics
+/// If the bytes are no IP packet.
+#[must_use]
+pub const fn hop_limit(bytes: &[u8]) -> u8 {
+    bytes[hop_limit_at(bytes)]
+}
+
 /// Lowers TTL or hop limit of an IP packet by so many hops; `false`: it does not reach so far, and stays as it is.
 ///
 /// # Panics
 /// If the bytes are no IP packet.
 #[must_use]
 pub fn lower_hop_limit(bytes: &mut [u8], hops: u8) -> bool {
-    let at = if bytes[0] >> 4 == 4 { 8 } else { 7 };
+    let at = hop_limit_at(bytes);
     let limit = bytes[at];
     if limit <= hops {
         return hops == 0;

@@ -1,12 +1,15 @@
 //! The bytes of IP packets: what the emulator reads in them, and the few fields that it writes.
 //!
 //! Nothing here knows of networks: [`Datagram::parse`] says what a packet is; [`mark`], [`lower_hop_limit`] and [`trim`] write
-//! what switches do to packets, with every length and checksum mended.
+//! what switches do to packets, with every length and checksum mended; [`error`] is what a switch tells the sender of a packet that it
+//! does not pass on.
 
 mod checksum;
 mod edit;
+pub(crate) mod icmp;
 
-pub use edit::{TRIMMED_DSCP, Untrimmable, lower_hop_limit, mark, trim};
+pub use edit::{TRIMMED_DSCP, Untrimmable, hop_limit, lower_hop_limit, mark, trim};
+pub use icmp::{Problem, error};
 
 use farspan_units::random::mix;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -14,6 +17,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Protocol numbers (IANA) that have a meaning here.
 pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;
+const ICMP: u8 = 1;
+const ICMPV6: u8 = 58;
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;

@@ -1,13 +1,12 @@
 //! Captures of ports: every packet that left one, or found no room there, with its bytes.
 
 use super::frames::Frames;
-use crate::bytes::{lower_hop_limit, mark, trim};
 use farspan_fabric::Packet;
 use farspan_fabric::switch::PortEvent;
 use farspan_trace::Remark;
 use farspan_units::{PortId, Time};
 use std::collections::BTreeSet;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 
 /// A packet that left a port, or found no room there.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,11 +25,13 @@ pub struct Captured {
 #[derive(Debug)]
 pub(super) struct Capture {
     pub(super) ports: BTreeSet<PortId>,
-    pub(super) to: Sender<Captured>,
+    pub(super) to: SyncSender<Captured>,
+    /// Packets that nobody could take.
+    pub(super) left_out: u64,
 }
 
 impl Capture {
-    pub(super) fn note(&self, at: Time, port: PortId, event: &PortEvent<'_>, frames: &Frames) {
+    pub(super) fn note(&mut self, at: Time, port: PortId, event: &PortEvent<'_>, frames: &Frames) {
         if !self.ports.contains(&port) {
             return;
         }
@@ -43,9 +44,9 @@ impl Capture {
         self.packet(at, port, packet, remarks, frames);
     }
 
-    /// A packet has left a port. If nobody takes it, nobody looks.
+    /// A packet has left a port, or found no room. If it cannot be taken at once, it is left out: nobody waits.
     pub(super) fn packet(
-        &self,
+        &mut self,
         at: Time,
         port: PortId,
         packet: &Packet,
@@ -55,16 +56,9 @@ impl Capture {
         if !self.ports.contains(&port) {
             return;
         }
-        let mut bytes = frames.bytes(packet).to_vec();
-        // Where something cannot be written, the packet ends at its host: here it is as it was.
-        let hops = u8::try_from(packet.halves[0]).unwrap_or(u8::MAX);
-        let _ = lower_hop_limit(&mut bytes, hops);
-        if packet.trimmed() {
-            let _ = trim(&mut bytes, packet.size().get() as usize);
-        }
-        if packet.ecn_ce() {
-            let _ = mark(&mut bytes);
-        }
-        let _ = self.to.send(Captured { at, port, bytes, remarks });
+        // What cannot be trimmed ends at its host: here it is as it was.
+        let bytes = frames.written(packet).unwrap_or_else(|| frames.bytes(packet).to_vec());
+        let taken = self.to.try_send(Captured { at, port, bytes, remarks });
+        self.left_out += u64::from(taken.is_err());
     }
 }

@@ -1,10 +1,14 @@
 //! The bytes of packets, beside their records: a table of buffers whose places stand in a word of the record, so that a port may
 //! exchange the numbers of two packets.
 
+use crate::bytes::{Untrimmable, hop_limit, lower_hop_limit, mark, trim};
 use farspan_fabric::{Packet, Packets};
 
 /// The word of a record that holds the place of its bytes.
 const PLACE: usize = 0;
+
+/// The half word of a record that holds the number of switches that it has come to.
+pub(super) const HOPS: usize = 0;
 
 /// Fewer buffers than this are not worth a search for those that are free.
 const FEW: usize = 64;
@@ -53,6 +57,17 @@ impl Frames {
         &self.buffers[packet.words[PLACE] as usize]
     }
 
+    /// The hops that a packet may take, as its host sent it.
+    pub(super) fn hop_limit(&self, packet: &Packet) -> u8 {
+        hop_limit(self.bytes(packet))
+    }
+
+    /// The bytes of a packet with all that switches have done to it so far; `None`: that cannot be written.
+    pub(super) fn written(&self, packet: &Packet) -> Option<Vec<u8>> {
+        let mut bytes = self.bytes(packet).to_vec();
+        write(packet, &mut bytes).is_ok().then_some(bytes)
+    }
+
     /// The bytes of a packet that has left, to be given back.
     pub(super) fn take(&mut self, packet: &Packet) -> (u32, Vec<u8>) {
         let place = packet.words[PLACE];
@@ -64,6 +79,17 @@ impl Frames {
         self.buffers[place as usize] = buffer;
         self.free.push(place);
     }
+}
+
+/// Writes what switches did to a packet into its bytes; `false`: it bears a mark, and speaks no ECN.
+pub(super) fn write(packet: &Packet, bytes: &mut Vec<u8>) -> Result<bool, Untrimmable> {
+    let hops = u8::try_from(packet.halves[HOPS]).unwrap_or(u8::MAX);
+    let reaches = lower_hop_limit(bytes, hops);
+    debug_assert!(reaches, "a switch drops what has no hops left");
+    if packet.trimmed() {
+        trim(bytes, packet.size().get() as usize)?;
+    }
+    Ok(!packet.ecn_ce() || mark(bytes))
 }
 
 #[cfg(test)]

@@ -11,14 +11,15 @@ mod frames;
 mod nic;
 mod paths;
 mod queue;
+mod refuse;
 mod report;
 
 pub use capture::Captured;
 pub use nic::NIC_QUEUE;
 pub use paths::{PathTable, PathsError};
 
-use crate::address::host_of;
-use crate::bytes::{Datagram, lower_hop_limit, mark, trim};
+use crate::address::{host_of, is_in_network};
+use crate::bytes::Datagram;
 use capture::Capture;
 use farspan_fabric::switch::{PortEvent, Sink, shared::Frame};
 use farspan_fabric::{Network, Packet, PacketId, Packets, Routes, Switch};
@@ -27,12 +28,13 @@ use farspan_sim::{PortReading, PortSampler, Spec, Switches, reroutes};
 use farspan_trace::Remark;
 use farspan_units::random::mix;
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Time};
-use frames::Frames;
+use frames::{Frames, HOPS};
 use nic::Nic;
 use queue::{Happening, Queue};
+use refuse::{FOR_NOBODY, Limit};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 
 /// The largest packet that a record can hold.
 pub const LARGEST_PACKET: Bytes = Bytes::new(65_535);
@@ -61,6 +63,10 @@ pub struct Engine {
     nics: Vec<Nic>,
     /// By node, less the hosts.
     switches: Vec<Switch<PortId>>,
+    /// How often each may report errors.
+    limits: Vec<Limit>,
+    /// The largest packet that switches pass on.
+    mtu: Bytes,
     queue: Queue,
     /// Those that hold now, and those that will.
     routes: Arc<Routes>,
@@ -74,6 +80,8 @@ pub struct Engine {
     /// Of those that no port counts.
     fates: EmulatedPackets,
     unmarked: u64,
+    /// Packets that were trimmed, and that no port dropped, but whatever came behind it.
+    headers_ended: u64,
     /// Marked and trimmed packets that hosts got.
     delivered: Delivered,
     sampler: PortSampler,
@@ -82,6 +90,8 @@ pub struct Engine {
     samples: usize,
     observer: Option<Observer>,
     capture: Option<Capture>,
+    /// What is to be said of an emulation beside its counts.
+    warnings: Vec<String>,
     now: Time,
 }
 
@@ -98,7 +108,7 @@ struct Delivered {
 struct ToLinks<'a> {
     queue: &'a mut Queue,
     observer: Option<&'a mut Observer>,
-    capture: Option<&'a Capture>,
+    capture: Option<&'a mut Capture>,
     frames: &'a Frames,
 }
 
@@ -116,7 +126,7 @@ impl Sink<PortId> for ToLinks<'_> {
     }
 
     fn observe(&mut self, now: Time, port: PortId, event: PortEvent<'_>) {
-        if let Some(capture) = self.capture {
+        if let Some(capture) = &mut self.capture {
             capture.note(now, port, &event, self.frames);
         }
         if let Some(observer) = &mut self.observer {
@@ -152,6 +162,10 @@ impl Engine {
         }
         let is_switch = |port: &&PortId| network.links[port.index()].from.0 >= network.hosts;
         let ports: Vec<_> = spec.probes.queue_ports.iter().filter(is_switch).copied().collect();
+        let warnings = spec.probes.queue_interval.filter(|interval| *interval < SHORTEST_INTERVAL).map(|asked| {
+            format!("probes.queue_interval: an emulation samples every {SHORTEST_INTERVAL} at most, and not every {asked}")
+        });
+        let warnings = warnings.into_iter().collect();
         let sampling =
             spec.probes.queue_interval.map(|interval| (interval.max(SHORTEST_INTERVAL), ports.len()));
         if let Some((interval, _)) = sampling {
@@ -160,6 +174,8 @@ impl Engine {
         Self {
             sampler: PortSampler::new(ports, spec.probes.series),
             nics,
+            limits: vec![Limit::default(); switches.len()],
+            mtu: spec.mss + spec.header,
             switches,
             queue,
             routes: Arc::new(routes),
@@ -170,11 +186,13 @@ impl Engine {
             arrived: VecDeque::new(),
             fates: EmulatedPackets::default(),
             unmarked: 0,
+            headers_ended: 0,
             delivered: Delivered::default(),
             sampling,
             samples: 0,
             observer: None,
             capture: None,
+            warnings,
             now: Time::ZERO,
             network,
         }
@@ -190,20 +208,38 @@ impl Engine {
         self.observer = Some(observer);
     }
 
-    /// Hands every packet that leaves one of these ports, or is dropped there, to who listens at the other end of `to`.
-    pub fn capture(&mut self, ports: impl IntoIterator<Item = PortId>, to: Sender<Captured>) {
-        self.capture = Some(Capture { ports: ports.into_iter().collect(), to });
+    /// Hands every packet that leaves one of these ports, or is dropped there, to who listens at the other end of `to`, in order. What
+    /// finds no room there is left out, and counted.
+    pub fn capture(&mut self, ports: impl IntoIterator<Item = PortId>, to: SyncSender<Captured>) {
+        self.capture = Some(Capture { ports: ports.into_iter().collect(), to, left_out: 0 });
     }
 
     /// No packet is captured from now on: who listens hears the end.
     pub fn end_capture(&mut self) {
-        self.capture = None;
+        let left_out = self.capture.take().map_or(0, |capture| capture.left_out);
+        if left_out > 0 {
+            self.warnings.push(format!(
+                "captures lack {left_out} packets, which came faster than they could be written"
+            ));
+        }
+    }
+
+    /// What is to be said of an emulation so far beside its counts.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// How many hosts there are.
     #[must_use]
     pub const fn hosts(&self) -> u32 {
         self.network.hosts
+    }
+
+    /// A host sends more than a packet can hold, which is too big for any network.
+    pub const fn take_oversized(&mut self) {
+        self.fates.read += 1;
+        self.fates.too_big += 1;
     }
 
     /// A host sends an IP packet. All that is due by `now` is done first; `now` must not be before what the engine was given last.
@@ -214,7 +250,7 @@ impl Engine {
             self.fates.unrouted += 1;
             return;
         };
-        let Some(to) = host_of(datagram.destination, self.network.hosts) else {
+        let Some((to, kind)) = self.destination(from, &datagram) else {
             self.fates.unrouted += 1;
             return;
         };
@@ -224,17 +260,32 @@ impl Engine {
             .paths
             .as_mut()
             .and_then(|paths| paths.entropy((&self.network, &self.routes), (from, to), &datagram, flow));
-        let mut packet = Packet::new(flow, to, size, chosen.unwrap_or((hash >> 32) as u16), false, 0);
+        let mut packet = Packet::new(flow, to, size, chosen.unwrap_or((hash >> 32) as u16), false, kind);
         if let Some(observer) = &mut self.observer {
             observer(now, Seen::Sent(from, &packet));
         }
         Frames::attach(&mut packet, self.frames.keep(bytes, &self.packets));
         let id = self.packets.insert(packet);
-        if self.nics[from.index()].push(now, id, size) {
-            self.begin(now, from);
-        } else {
-            self.packets.discard(id);
+        let nic = &mut self.nics[from.index()];
+        if nic.push(now, id, size) {
+            return self.begin(now, from);
         }
+        if let Some(capture) = &mut self.capture {
+            let port = PortId(self.network.first_port[from.index()]);
+            let remarks = vec![Remark::Dropped { queue: nic.held() }];
+            capture.packet(now, port, &self.packets[id], remarks, &self.frames);
+        }
+        self.packets.discard(id);
+    }
+
+    /// Where a packet goes, and its kind; `None`: nowhere. The first switch learns that a host does not exist.
+    fn destination(&self, from: HostId, datagram: &Datagram) -> Option<(HostId, u8)> {
+        let host = host_of(datagram.destination, self.network.hosts).map(|to| (to, 0));
+        let first = self.network.links[self.network.first_port[from.index()] as usize].to;
+        host.or_else(|| {
+            let is_unknown = is_in_network(datagram.destination) && self.switch_of(first).is_some();
+            is_unknown.then_some((from, FOR_NOBODY))
+        })
     }
 
     /// When something is due next; [`Time::MAX`]: never.
@@ -252,9 +303,8 @@ impl Engine {
                     switch.advance(due.at, packets, sink);
                 }),
                 Happening::Sent => {
-                    let host = HostId(due.id);
-                    self.nics[host.index()].complete(due.at);
-                    self.begin(due.at, host);
+                    self.sent(due.at, HostId(due.id));
+                    self.begin(due.at, HostId(due.id));
                 }
                 Happening::Fault => self.fault(due.at, PortId(due.id)),
                 Happening::Routes => self.reroute(due.at, due.id as usize),
@@ -273,7 +323,7 @@ impl Engine {
         call: impl FnOnce(&mut Switch<PortId>, &mut Packets, &mut ToLinks<'_>),
     ) {
         let Self { switches, packets, queue, observer, capture, frames, now, .. } = self;
-        let sink = &mut ToLinks { queue, observer: observer.as_mut(), capture: capture.as_ref(), frames };
+        let sink = &mut ToLinks { queue, observer: observer.as_mut(), capture: capture.as_mut(), frames };
         call(&mut switches[place], packets, sink);
         // Nothing is due any more: this only asks when something is.
         let next = switches[place].advance(*now, packets, sink);
@@ -287,16 +337,21 @@ impl Engine {
 
     /// The NIC of a host sends the next packet, if it is free and one waits.
     fn begin(&mut self, now: Time, host: HostId) {
+        if let Some(leaves) = self.nics[host.index()].begin(now) {
+            self.queue.push(leaves, PortId(host.0), Happening::Sent);
+        }
+    }
+
+    /// The last bit of a packet leaves the NIC of a host.
+    fn sent(&mut self, now: Time, host: HostId) {
         let nic = &mut self.nics[host.index()];
-        let Some(departure) = nic.begin(now) else { return };
-        self.queue.push(departure.leaves, PortId(host.0), Happening::Sent);
+        let Some(departure) = nic.complete(now) else { return };
         let port = PortId(self.network.first_port[host.index()]);
         let packet = &self.packets[departure.id];
-        // When it leaves is known, and so is what faults there are then.
-        let is_lost = nic.faults.as_mut().is_some_and(|faults| faults.loses(port, departure.leaves, packet));
-        if let Some(capture) = &self.capture {
+        let is_lost = nic.faults.as_mut().is_some_and(|faults| faults.loses(port, now, packet));
+        if let Some(capture) = &mut self.capture {
             let remarks = if is_lost { vec![Remark::Lost] } else { Vec::new() };
-            capture.packet(departure.leaves, port, packet, remarks, &self.frames);
+            capture.packet(now, port, packet, remarks, &self.frames);
         }
         if is_lost {
             self.packets.discard(departure.id);
@@ -310,9 +365,10 @@ impl Engine {
         match self.switch_of(to) {
             None => self.arrived.push_back((HostId(to.0), now, id)),
             Some(place) => {
-                // How many switches it has crossed.
-                let hops = &mut self.packets[id].halves[0];
-                *hops = hops.saturating_add(1);
+                self.packets[id].halves[HOPS] += 1;
+                if let Some(problem) = self.problem(&self.packets[id]) {
+                    return self.refuse(now, place, link, id, problem);
+                }
                 self.at_switch(place, |switch, packets, sink| {
                     switch.arrive(now, link, id, Time::MAX, packets, sink);
                 });
@@ -364,6 +420,7 @@ impl Engine {
             self.queue.push(now + interval, PortId(0), Happening::Sample);
         } else {
             self.sampling = None;
+            self.warnings.push(format!("ports were sampled until {now} only: there are too many of them"));
         }
     }
 
@@ -379,6 +436,7 @@ impl Engine {
                     self.delivered.add(&packet, host, at, &bytes);
                 } else {
                     self.fates.refused += 1;
+                    self.headers_ended += u64::from(packet.trimmed());
                 }
             }
             self.frames.give_back(place, bytes);
@@ -387,19 +445,11 @@ impl Engine {
 
     /// Writes what switches did to a packet into its bytes; `false`: that cannot be done, and the packet is dropped.
     fn finish(&mut self, packet: &Packet, bytes: &mut Vec<u8>) -> bool {
-        let hops = u8::try_from(packet.halves[0]).unwrap_or(u8::MAX);
-        if !lower_hop_limit(bytes, hops) {
-            self.fates.expired += 1;
-            return false;
-        }
-        if packet.trimmed() && trim(bytes, packet.size().get() as usize).is_err() {
-            self.fates.untrimmable += 1;
-            return false;
-        }
-        if packet.ecn_ce() && !mark(bytes) {
-            self.unmarked += 1;
-        }
-        true
+        let written = frames::write(packet, bytes);
+        self.fates.untrimmable += u64::from(written.is_err());
+        self.headers_ended += u64::from(written.is_err());
+        self.unmarked += u64::from(written == Ok(false));
+        written.is_ok()
     }
 }
 

@@ -31,8 +31,7 @@ pub(super) struct Nic {
     pauses: PauseRecord,
     waiting: VecDeque<(PacketId, Bytes)>,
     /// The packet in service, until it has left.
-    serving: Bytes,
-    free_at: Time,
+    serving: Option<(Departure, Bytes)>,
     counters: PortCounters,
     busy: Duration,
     /// Bytes that wait or are in service, and their integral up to `counted_at`, byte-picoseconds.
@@ -57,14 +56,18 @@ impl Nic {
             faults,
             pauses: PauseRecord::default(),
             waiting: VecDeque::new(),
-            serving: Bytes::ZERO,
-            free_at: Time::ZERO,
+            serving: None,
             counters: PortCounters::default(),
             busy: Duration::ZERO,
             held: Bytes::ZERO,
             integral: 0,
             counted_at: Time::ZERO,
         }
+    }
+
+    /// Bytes that wait here or are in service.
+    pub(super) const fn held(&self) -> Bytes {
+        self.held
     }
 
     /// A packet of the host is to be sent; `false`: there is no room.
@@ -85,29 +88,30 @@ impl Nic {
         (self.held, self.counted_at) = (held, now);
     }
 
-    /// Whether the packet in service leaves at `now`, and frees the transmitter.
-    pub(super) fn complete(&mut self, now: Time) {
-        if self.free_at <= now && !self.serving.is_zero() {
-            self.hold(now, self.held - self.serving);
-            self.counters.sent_packets += 1;
-            self.counters.sent_bytes += self.serving;
-            self.serving = Bytes::ZERO;
-        }
+    /// The packet in service leaves, if that is due at `now`, and frees the transmitter.
+    pub(super) fn complete(&mut self, now: Time) -> Option<Departure> {
+        let (departure, size) = self.serving.take_if(|(departure, _)| departure.leaves <= now)?;
+        self.hold(now, self.held - size);
+        self.counters.sent_packets += 1;
+        self.counters.sent_bytes += size;
+        Some(departure)
     }
 
-    /// Begins to send the next packet, if one waits, the transmitter is free, and the switch has not paused it.
-    pub(super) fn begin(&mut self, now: Time) -> Option<Departure> {
-        if !self.serving.is_zero() || self.pauses.gate() == Gate::Closed {
+    /// Begins to send the next packet, if one waits, the transmitter is free, and the switch has not paused it; says when its last
+    /// bit leaves.
+    pub(super) fn begin(&mut self, now: Time) -> Option<Time> {
+        if self.serving.is_some() || self.pauses.gate() == Gate::Closed {
             return None;
         }
         let (id, size) = self.waiting.pop_front()?;
         let rate =
             self.faults.as_ref().and_then(|faults| faults.rate(self.port, now)).unwrap_or(self.link.rate);
         let time = transmission(rate, size);
-        (self.serving, self.free_at) = (size, now + time);
+        let leaves = now + time;
         self.busy += time;
-        let arrives = self.jitter.arrival(self.free_at + self.link.delay, self.max_jitter, true);
-        Some(Departure { id, leaves: self.free_at, arrives })
+        let arrives = self.jitter.arrival(leaves + self.link.delay, self.max_jitter, true);
+        self.serving = Some((Departure { id, leaves, arrives }, size));
+        Some(leaves)
     }
 
     /// The switch at the far end pauses it, or lets it go on.
@@ -118,7 +122,7 @@ impl Nic {
     /// Its counters at `end`.
     pub(super) fn counts(&mut self, end: Time) -> LinkCounts {
         self.hold(end, self.held);
-        let ahead = if self.serving.is_zero() { Duration::ZERO } else { self.free_at.since(end) };
+        let ahead = self.serving.map_or(Duration::ZERO, |(departure, _)| departure.leaves.since(end));
         LinkCounts {
             counters: self.counters,
             trimmed: 0,

@@ -98,6 +98,21 @@ impl Queue {
         self.heap.push(Reverse(Due { at, id: id.0, number: self.number, happening }));
     }
 
+    /// Packets on links.
+    #[cfg(test)]
+    pub(super) fn arrivals(&self) -> impl Iterator<Item = PacketId> {
+        self.heap.iter().filter_map(|Reverse(due)| match due.happening {
+            Happening::Arrival(id) => Some(id),
+            _ => None,
+        })
+    }
+
+    /// A packet on a link never arrives.
+    #[cfg(test)]
+    pub(super) fn forget(&mut self, packet: PacketId) {
+        self.heap.retain(|Reverse(due)| !matches!(due.happening, Happening::Arrival(id) if id == packet));
+    }
+
     /// A switch has something to do at `at`; [`Time::MAX`]: it has not.
     pub(super) fn set_switch(&mut self, place: usize, at: Time) {
         let before = std::mem::replace(&mut self.switches[place], at);

@@ -1,7 +1,6 @@
 //! The counts of an engine, as the outcome of a run.
 
 use super::Engine;
-use farspan_fabric::Tier;
 use farspan_metrics::{EmulatedPackets, PacketSums};
 use farspan_sim::{Amount, LinkCounts, Outcome, PortOutcome, Rtts, Totals, Traced};
 use farspan_units::{Bytes, NodeId, PortId, Time};
@@ -56,13 +55,16 @@ impl Engine {
             .map(|(port, counts)| counts.outcome(&self.network, port, end))
             .collect();
         let fates = self.fates_of(&links);
+        let sums = self.sums_of(fates);
         let count = |packets| Amount { packets, bytes: Bytes::ZERO };
         let totals = Totals {
             packet_hops: ports.iter().map(|port| port.sent_packets).sum(),
-            sent: count(fates.read),
-            delivered: Amount { packets: fates.delivered, bytes: self.delivered.bytes },
-            dropped: count(fates.dropped + fates.lost),
+            sent: count(sums.sent),
+            delivered: Amount { packets: sums.delivered, bytes: self.delivered.bytes },
+            trimmed_delivered: count(sums.trimmed),
+            dropped: count(sums.dropped),
             in_network: count(fates.under_way),
+            headers_dropped: sums.headers_dropped,
             trimmed: ports.iter().map(|port| port.trimmed_packets).sum(),
             ecn_marked: self.delivered.marked,
             ..Totals::default()
@@ -89,18 +91,17 @@ impl Engine {
     #[must_use]
     pub fn sums(&mut self) -> PacketSums {
         let fates = self.fates();
-        let mut sums = PacketSums::of(&[], 0, 0);
-        sums.sent = fates.read;
+        self.sums_of(fates)
+    }
+
+    fn sums_of(&self, fates: EmulatedPackets) -> PacketSums {
+        let at_ports: u64 = self.packets.dropped().trimmed.iter().sum();
+        let mut sums = PacketSums::of(&[], self.headers_ended + at_ports, 0);
+        sums.sent = fates.sent();
         sums.delivered = fates.delivered - self.delivered.trimmed;
-        sums.dropped = fates.dropped + fates.lost + fates.untrimmable + fates.expired + fates.refused;
+        sums.dropped = fates.ended();
         sums.trimmed = self.delivered.trimmed;
         sums.ecn_marked = self.delivered.marked;
         sums
-    }
-
-    /// The rate and delay of the hosts' links, for who is to be told: that of the first.
-    #[must_use]
-    pub fn access(&self) -> Option<farspan_fabric::Link> {
-        self.network.links.iter().find(|link| link.tier == Tier::HostUp).copied()
     }
 }

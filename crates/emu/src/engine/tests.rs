@@ -84,23 +84,26 @@ fn a_burst_leaves_a_host_at_the_rate_of_its_link() {
 
 #[test]
 fn every_packet_has_a_fate() {
+    // One says that it expired, and one that there is no such host.
+    const BY_SWITCHES: u64 = 2;
     let mut engine = Engine::new(&spec(STAR));
     // More than a NIC holds, and more than the port to host 3 holds.
     for n in 0..3 * (NIC_QUEUE as u64 + 20) {
         engine.take(at_us(0), HostId((n % 3) as u32), &datagram(false, (n % 3) as u32, 3, 1000, 0));
     }
-    engine.take(at_us(1), HostId(0), &datagram(false, 0, 200, 100, 0));
-    engine.take(at_us(1), HostId(0), &[0x45; 19]);
     let mut last = datagram(false, 1, 0, 100, 0);
     last[8] = 1;
     let sum = checksum_of(&last);
     last[10..12].copy_from_slice(&sum);
     engine.advance(at_us(10_000_000));
     engine.take(at_us(10_000_000), HostId(1), &last);
-    let out = drain(&mut engine).len() as u64;
+    engine.take(at_us(10_000_000), HostId(0), &datagram(false, 0, 200, 100, 0));
+    engine.take(at_us(10_000_000), HostId(0), &[0x45; 19]);
+    let out = drain(&mut engine).len() as u64 - BY_SWITCHES;
     let fates = engine.fates();
     assert!(fates.conserved(), "{fates:?}");
-    assert_eq!((fates.unrouted, fates.expired, fates.delivered), (2, 1, out));
+    assert_eq!((fates.unrouted, fates.expired, fates.answered), (2, 1, BY_SWITCHES));
+    assert_eq!(fates.delivered, out + BY_SWITCHES);
     // 19 of each host's: one is in service beside those that wait.
     assert!(fates.dropped > 3 * 19 && fates.under_way == 0, "{fates:?}");
     let outcome = engine.outcome(at_us(10_000_100));
@@ -121,7 +124,7 @@ fn a_capture_has_each_packet_as_it_leaves_a_port() {
     let spec = spec(STAR);
     let ports = ["host0->tor0#0", "tor0->host3#0"].map(|name| spec.network.port_named(name).unwrap());
     let mut engine = Engine::new(&spec);
-    let (to, from) = std::sync::mpsc::channel();
+    let (to, from) = std::sync::mpsc::sync_channel(1000);
     engine.capture(ports, to);
     let sent = datagram(false, 0, 3, 1000, 0);
     // Twelve of 1,000 bytes come to a port of 10 KB at once.
@@ -235,94 +238,496 @@ fn a_seed_loses_the_same_packets_again() {
     assert!((50..90).contains(&lost(1, 2000).len()));
 }
 
-/// A deed of a switch's port: when, which port, how large a packet, between which hosts, marked, and its fate.
+/// A deed of a switch's port: when, which port, how large a packet, to which host, marked, and its fate.
 type Deed = (Time, PortId, Bytes, HostId, bool, &'static str);
 
-/// A dumbbell of four senders, whose port to the other side marks by RED and drops.
-fn dumbbell(file: &str) -> String {
-    format!(
-        r#"
-host.jitter = "0ns"
-stop.time = "900ms"
-scheme = {{ name = "dctcp", ports = {{ marking = "red", red = {{ min = 0.2, max = 0.8 }}, at = "enqueue" }} }}
-topology = {{ kind = "dumbbell", hosts = 4, link_rate = "100Mbps", link_delay = "1ms", buffer = "60KB" }}
-transport = {{ payload = "1236B", header = "64B", rto = "2s" }}
-[[workload]]
-kind = "flows"
-file = "{file}"
-"#
-    )
-}
+/// When the link of a test fails.
+const LINK_FAILS_AT: Time = Time::from_ps(50_000_000_000);
 
-#[test]
-fn switches_do_what_those_of_the_simulator_do() {
-    const PACKETS: u64 = 4000;
+/// Packets that hosts send: when, from which host, to which.
+type Arrivals = Vec<(Duration, u32, u32)>;
+
+/// Each of the senders sends packets at about its own rate, on and off.
+fn on_and_off(pairs: &[(u32, u32)], packets: u64, packet_ns: u64) -> Arrivals {
     let mut random = Random::new(7, Purpose::Test, 0);
-    // Each of four senders sends at up to its own rate, on and off: 4:1 at the link between the switches.
     let mut arrivals = Vec::new();
-    for host in 0..4_u32 {
-        let mut at = Duration::from_ns(u64::from(host) * 211);
-        for n in 0..PACKETS / 4 {
-            arrivals.push((at, host));
-            let pause = if n % 50 == 49 { 6_000_000 } else { 0 };
-            at += Duration::from_ns(104_000 + random.below(9_000) + pause);
+    for (from, to) in pairs {
+        let mut at = Duration::from_ns(u64::from(*from) * 211);
+        for n in 0..packets {
+            arrivals.push((at, *from, *to));
+            let pause = if n % 50 == 49 { 58 * packet_ns } else { 0 };
+            at += Duration::from_ns(packet_ns + random.below(packet_ns / 11) + pause);
         }
     }
     arrivals.sort_unstable();
+    arrivals
+}
+
+/// What ports of the simulator and of the emulator do with packets of 1,300 bytes that hosts send at the same times, in order of time
+/// and port. `text`: a scenario without workload.
+fn deeds(text: &str, arrivals: &Arrivals, is_watched: impl Fn(&str) -> bool) -> ([Vec<Deed>; 2], u64) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("flows.csv");
     let mut list = "src,dst,size_bytes,start_ns\n".to_owned();
-    for (at, host) in &arrivals {
-        writeln!(list, "{host},{},1236,{}", host + 4, at.as_ns()).unwrap();
+    for (at, from, to) in arrivals {
+        writeln!(list, "{from},{to},1236,{}", at.as_ns()).unwrap();
     }
     std::fs::write(&file, list).unwrap();
-    let text = dumbbell(file.to_str().unwrap());
-    let request = Request { text: Some(text), ..Request::new("test") };
+    // One packet a flow, which is not sent again.
+    let text = format!(
+        "stop.time = \"600ms\"\ntransport = {{ payload = \"1236B\", header = \"64B\", rto = \"2s\" }}\n{text}\n[[workload]]\nkind = \"flows\"\nfile = {file:?}\n"
+    );
+    let request = Request { text: Some(text.clone()), ..Request::new("test") };
     let mut simulated = World::build(&request.resolve().unwrap()).unwrap().spec;
-    let port = simulated.network.port_named("tor0->tor1#0").unwrap();
-    simulated.trace.ports = vec![port];
+    let ports = (0..simulated.network.links.len() as u32).map(PortId);
+    let ports: Vec<_> = ports.filter(|port| is_watched(&simulated.network.port_name(*port))).collect();
+    assert!(!ports.is_empty());
+    simulated.trace.ports.clone_from(&ports);
     let outcome = farspan_sim::run(&simulated, EngineKind::Windowed, &mut |_| true);
-    let fate =
-        |remarks: &[Remark]| match remarks.iter().any(|remark| matches!(remark, Remark::Dropped { .. })) {
-            true => "dropped",
-            false => "left",
-        };
-    let theirs = outcome.trace.packets.iter();
-    let theirs: Vec<Deed> = theirs
-        .map(|event| (event.at, event.port, event.size, event.to, event.ecn_ce, fate(&event.remarks)))
-        .collect();
+    let fate = |remarks: &[Remark]| match remarks {
+        _ if remarks.iter().any(|remark| matches!(remark, Remark::Dropped { .. })) => "dropped",
+        _ if remarks.contains(&Remark::Lost) => "lost",
+        _ => "left",
+    };
+    // Acknowledgements go the other way, and nothing here is watched there.
+    let theirs = outcome
+        .trace
+        .packets
+        .iter()
+        .map(|event| (event.at, event.port, event.size, event.to, event.ecn_ce, fate(&event.remarks)));
+    // What waits when a link fails is lost then: the emulator counts it, and shows none of it one by one.
+    let mut theirs: Vec<Deed> = theirs.filter(|deed| deed.5 != "lost" || deed.0 != LINK_FAILS_AT).collect();
 
-    let mut engine = Engine::new(&spec(&dumbbell(file.to_str().unwrap())));
+    let mut engine = Engine::new(&spec(&text));
     let seen = Arc::new(Mutex::new(Vec::<Deed>::new()));
     let keep = Arc::clone(&seen);
     engine.observe(Box::new(move |now, seen| {
         let Seen::AtPort(at, event) = seen else { return };
-        let deed = match event {
-            PortEvent::Left(packet, _) => (now, at, packet.size(), packet.to(), packet.ecn_ce(), "left"),
-            PortEvent::Dropped(packet, _) => {
-                (now, at, packet.size(), packet.to(), packet.ecn_ce(), "dropped")
-            }
+        let (packet, fate) = match event {
+            PortEvent::Left(packet, false) => (packet, "left"),
+            PortEvent::Left(packet, true) | PortEvent::Refused(packet) => (packet, "lost"),
+            PortEvent::Dropped(packet, _) => (packet, "dropped"),
             _ => return,
         };
-        if at == port {
+        if ports.contains(&at) {
+            let deed = (now, at, packet.size(), packet.to(), packet.ecn_ce(), fate);
             keep.lock().unwrap_or_else(PoisonError::into_inner).push(deed);
         }
     }));
-    for (at, host) in &arrivals {
-        let bytes = datagram(false, *host, host + 4, 1300, 1);
-        engine.take(Time::ZERO + *at, HostId(*host), &bytes);
+    for (at, from, to) in arrivals {
+        engine.take(Time::ZERO + *at, HostId(*from), &datagram(false, *from, *to, 1300, 1));
     }
     drain(&mut engine);
-    let ours = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let count = |word: &str| ours.iter().filter(|deed| deed.5 == word).count();
-    let marked = ours.iter().filter(|deed| deed.4).count();
-    assert!(count("dropped") > 200 && marked > 200, "{} dropped, {marked} marked", count("dropped"));
-    assert_eq!(ours.len() as u64, PACKETS);
-    assert_eq!(ours.len(), theirs.len());
+    assert!(engine.fates().conserved());
+    let counts = |outcome: &farspan_sim::Outcome| -> Vec<_> {
+        let ports = outcome.ports.iter().filter(|port| is_watched(&port.name));
+        let counts = |port: &farspan_sim::PortOutcome| {
+            let fates = [port.dropped_packets, port.lost_packets, port.trimmed_packets, port.marked_packets];
+            (port.sent_packets, port.sent_bytes, fates, port.max_queue)
+        };
+        ports.map(counts).collect()
+    };
+    let pauses = |outcome: &farspan_sim::Outcome| -> Vec<_> {
+        outcome.ports.iter().map(|port| (port.name.clone(), port.pauses, port.paused)).collect()
+    };
+    let end = engine.outcome(at_us(600_000));
+    assert_eq!(counts(&end), counts(&outcome));
+    assert_eq!(pauses(&end), pauses(&outcome));
+    let pauses = end.ports.iter().map(|port| port.pauses).sum();
+    let mut ours = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    theirs.sort_unstable();
+    ours.sort_unstable();
+    ([ours, theirs], pauses)
+}
+
+/// Holds the emulator's ports to the simulator's, deed by deed; gives how many were dropped, marked, trimmed and lost, and the
+/// number of pauses in the network.
+fn hold_to_the_simulator(text: &str, arrivals: &Arrivals, is_watched: impl Fn(&str) -> bool) -> [usize; 5] {
+    let ([ours, theirs], pauses) = deeds(text, arrivals, is_watched);
     for (n, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
         assert_eq!(ours, theirs, "deed {n}");
     }
-    assert!(engine.fates().conserved());
+    assert_eq!(ours.len(), theirs.len());
+    let count = |is: fn(&Deed) -> bool| ours.iter().filter(|deed| is(deed)).count();
+    [
+        count(|deed| deed.5 == "dropped"),
+        count(|deed| deed.4),
+        count(|deed| deed.2.get() < 1300),
+        count(|deed| deed.5 == "lost"),
+        pauses as usize,
+    ]
+}
+
+/// Four senders into one link of the rate of each.
+fn four_to_one(ports: &str) -> String {
+    format!(
+        r#"
+host.jitter = "0ns"
+scheme = {{ {ports} }}
+topology = {{ kind = "dumbbell", hosts = 4, link_rate = "100Mbps", link_delay = "1ms", buffer = "60KB" }}
+"#
+    )
+}
+
+const RED: &str =
+    r#"name = "dctcp", ports = { marking = "red", red = { min = 0.2, max = 0.8 }, at = "enqueue" }"#;
+
+const FOUR: [(u32, u32); 4] = [(0, 4), (1, 5), (2, 6), (3, 7)];
+
+#[test]
+fn a_port_that_marks_and_drops_does_what_that_of_the_simulator_does() {
+    let arrivals = on_and_off(&FOUR, 1000, 104_000);
+    let [dropped, marked, ..] =
+        hold_to_the_simulator(&four_to_one(RED), &arrivals, |name| name == "tor0->tor1#0");
+    assert!(dropped > 200 && marked > 200, "{dropped} dropped, {marked} marked");
+}
+
+#[test]
+fn switches_behind_each_other_do_what_those_of_the_simulator_do() {
+    // Two leaves and one spine: each pair of hosts has one path. Hosts of two leaves send to one host of the third.
+    let text = r#"
+host.jitter = "0ns"
+scheme = { name = "dctcp", ports = { marking = "red", red = { min = 0.2, max = 0.8 }, at = "enqueue" } }
+topology = { kind = "leaf_spine", leaves = 3, spines = 1, hosts = 3, link_rate = "100Mbps", link_delay = "100us", buffer = "60KB" }
+"#;
+    let pairs = [(0, 6), (1, 7), (2, 6), (3, 7), (4, 8), (5, 6)];
+    let arrivals = on_and_off(&pairs, 600, 104_000);
+    let forward = |name: &str| {
+        ["leaf0->spine0#0", "leaf1->spine0#0", "spine0->leaf2#0"].contains(&name)
+            || ["leaf2->host6#0", "leaf2->host7#0", "leaf2->host8#0"].contains(&name)
+    };
+    let [dropped, marked, ..] = hold_to_the_simulator(text, &arrivals, forward);
+    assert!(dropped > 200 && marked > 200, "{dropped} dropped, {marked} marked");
+}
+
+#[test]
+fn a_port_that_trims_does_what_that_of_the_simulator_does() {
+    // Links so long that no sender hears of a trimmed packet while it matters.
+    let text = four_to_one(r#"name = "ndp", ports = { overflow = "trim" }"#).replace("1ms", "100ms");
+    let arrivals = on_and_off(&FOUR, 1000, 104_000);
+    let [_, _, trimmed, ..] = hold_to_the_simulator(&text, &arrivals, |name| name == "tor0->tor1#0");
+    assert!(trimmed > 200, "{trimmed} trimmed");
+}
+
+#[test]
+fn a_link_that_loses_does_what_that_of_the_simulator_does() {
+    let text = four_to_one(RED)
+        + "[[fault]]\nkind = \"loss\"\nlink = \"tor0->tor1#0\"\nprobability = 0.1\n"
+        + "[[fault]]\nkind = \"link_down\"\nlink = \"tor0->tor1#0\"\nat = \"50ms\"\nuntil = \"60ms\"\n";
+    let arrivals = on_and_off(&FOUR, 1000, 104_000);
+    let [dropped, _, _, lost, _] = hold_to_the_simulator(&text, &arrivals, |name| name == "tor0->tor1#0");
+    assert!(dropped > 50 && lost > 100, "{dropped} dropped, {lost} lost");
+}
+
+#[test]
+fn hosts_with_jitter_send_when_those_of_the_simulator_do() {
+    let text = four_to_one(RED).replace("jitter = \"0ns\"", "jitter = \"20us\"");
+    let arrivals = on_and_off(&FOUR, 1000, 104_000);
+    let [dropped, ..] = hold_to_the_simulator(&text, &arrivals, |name| name == "tor0->tor1#0");
+    assert!(dropped > 200, "{dropped} dropped");
+    let of = |text: &str| deeds(text, &arrivals, |name| name == "tor0->tor1#0").0;
+    assert_ne!(of(&text), of(&four_to_one(RED)), "jitter changes what comes when");
+}
+
+#[test]
+fn lossless_switches_pause_when_those_of_the_simulator_do() {
+    let text = r#"
+host.jitter = "0ns"
+scheme = { name = "dctcp", ports = { pool = { size = "200KB" }, pfc = { links = "site" } } }
+topology = { kind = "dumbbell", hosts = 4, link_rate = "100Mbps", link_delay = "10us" }
+"#;
+    let arrivals = on_and_off(&FOUR, 1000, 104_000);
+    let [dropped, .., pauses] = hold_to_the_simulator(text, &arrivals, |name| name == "tor0->tor1#0");
+    assert!(dropped == 0 && pauses > 100, "{dropped} dropped, {pauses} pauses");
+}
+
+#[test]
+fn a_packet_that_is_dropped_and_not_counted_makes_an_emulation_void() {
+    use crate::judge::{Bound, Judge};
+    // On a link, or at its end.
+    for is_at_host in [false, true] {
+        for is_dropped in [false, true] {
+            let mut engine = Engine::new(&spec(STAR));
+            (0..10).for_each(|n| engine.take(at_us(0), HostId(0), &datagram(false, 0, 1, 900 + n, 0)));
+            engine.advance(at_us(if is_at_host { 22_000 } else { 3_500 }));
+            assert!(engine.fates().conserved());
+            let id = if is_at_host {
+                engine.arrived.front().map(|(_, _, id)| *id)
+            } else {
+                engine.queue.arrivals().next()
+            };
+            if is_dropped {
+                engine.packets.remove(id.unwrap());
+                assert!(!engine.fates().conserved());
+                if is_at_host {
+                    engine.arrived.pop_front();
+                } else {
+                    engine.queue.forget(id.unwrap());
+                }
+            }
+            drain(&mut engine);
+            let fates = engine.fates();
+            assert_eq!(fates.conserved(), !is_dropped, "{fates:?}");
+            let judge = Judge::new(Bound::of_rtt(Duration::from_ms(20)));
+            let reasons = judge.verdict(at_us(1_000_000), fates, 0).reasons;
+            let is_said = reasons.iter().any(|reason| reason.contains("without a fate"));
+            assert_eq!(is_said, is_dropped, "{reasons:?}");
+        }
+    }
+}
+
+#[test]
+fn the_sums_of_the_document_add_up_whatever_the_fates() {
+    let fault = "[[fault]]\nkind = \"loss\"\nlink = \"tor0->host2#0\"\nprobability = 0.5\n";
+    let text = format!("{STAR}scheme = {{ name = \"ndp\", ports = {{ overflow = \"trim\" }} }}\n{fault}");
+    let mut engine = Engine::new(&spec(&text));
+    let add_up = |engine: &mut Engine| {
+        let (fates, now) = (engine.fates(), engine.now);
+        let (sums, totals) = (engine.sums(), engine.outcome(now).totals);
+        assert!(fates.conserved(), "{fates:?}");
+        assert_eq!(sums.sent, sums.delivered + sums.trimmed + sums.dropped + fates.under_way, "{fates:?}");
+        assert!(sums.headers_dropped <= sums.dropped && sums.ecn_marked <= sums.delivered);
+        let packets =
+            [totals.sent, totals.delivered, totals.trimmed_delivered, totals.dropped, totals.in_network];
+        let [sent, delivered, trimmed, dropped, under_way] = packets.map(|amount| amount.packets);
+        assert_eq!(
+            (sent, delivered, trimmed, dropped),
+            (sums.sent, sums.delivered, sums.trimmed, sums.dropped)
+        );
+        assert_eq!(sent, delivered + trimmed + dropped + under_way);
+        assert_eq!((totals.headers_dropped, totals.ecn_marked), (sums.headers_dropped, sums.ecn_marked));
+    };
+    for n in 0..4000_u64 {
+        let (now, from) = (at_us(n * 100), (n % 2) as u32);
+        // Two hosts send faster than their links, and to one; some of it is ICMP, which cannot be trimmed.
+        let mut bytes = datagram(false, from, if n % 5 == 0 { 2 } else { 3 }, 1000, 1);
+        bytes[9] = if n % 7 == 0 { 1 } else { UDP };
+        bytes[8] = if n % 11 == 0 { 1 } else { 64 };
+        let sum = checksum_of(&bytes);
+        bytes[10..12].copy_from_slice(&sum);
+        engine.take(now, HostId(from), &bytes);
+        if n % 3 == 0 {
+            engine.take(now, HostId(2), &datagram(n % 2 == 0, 2, 77, 100, 0));
+            engine.take(now, HostId(2), &datagram(n % 2 == 0, 2, 3, 1600, 0));
+            engine.take(now, HostId(2), &[0x45; 19]);
+        }
+        // One of nine is refused by its host.
+        let mut number = n;
+        engine.release(|_, _, _| {
+            number += 1;
+            number % 9 != 0
+        });
+        if n % 100 == 0 {
+            add_up(&mut engine);
+        }
+    }
+    let under_way = engine.fates().under_way;
+    drain(&mut engine);
+    engine.take_oversized();
+    add_up(&mut engine);
+    let fates = engine.fates();
+    let EmulatedPackets { read, answered, delivered, dropped, lost, unrouted, expired, .. } = fates;
+    let EmulatedPackets { too_big, untrimmable, refused, .. } = fates;
+    let all = [
+        read,
+        answered,
+        delivered,
+        dropped,
+        lost,
+        unrouted,
+        expired,
+        too_big,
+        untrimmable,
+        refused,
+        under_way,
+    ];
+    assert!(all.iter().all(|count| *count > 0), "{fates:?}");
+    assert!(engine.sums().trimmed > 0);
+}
+
+/// The ICMP errors among packets: when, at which host, from which address; type, code and second word, and what is quoted.
+fn errors(out: &[(HostId, Time, Vec<u8>)]) -> Vec<(HostId, Time, String, (u8, u8, u32), Vec<u8>)> {
+    let errors = out.iter().filter(|(_, _, bytes)| Datagram::parse(bytes).unwrap().protocol != UDP);
+    let errors = errors.map(|(host, at, bytes)| {
+        let (words, quoted) = crate::bytes::icmp::tests::read(bytes);
+        (*host, *at, Datagram::parse(bytes).unwrap().source.to_string(), words, quoted)
+    });
+    errors.collect()
+}
+
+fn with_hop_limit(mut bytes: Vec<u8>, limit: u8) -> Vec<u8> {
+    if bytes[0] >> 4 == 4 {
+        bytes[8] = limit;
+        let sum = checksum_of(&bytes);
+        bytes[10..12].copy_from_slice(&sum);
+    } else {
+        bytes[7] = limit;
+    }
+    bytes
+}
+
+#[test]
+fn switches_say_where_a_packet_expired() {
+    let text = r#"
+host.jitter = "0ns"
+topology = { kind = "leaf_spine", leaves = 2, spines = 1, hosts = 2, link_rate = "8Mbps", link_delay = "10ms" }
+"#;
+    let spec = spec(text);
+    for is_v6 in [false, true] {
+        let mut engine = Engine::new(&spec);
+        for limit in 0..5_u8 {
+            let sent = with_hop_limit(datagram(is_v6, 0, 3, 100, 0), limit);
+            engine.take(at_us(u64::from(limit) * 1_000_000), HostId(0), &sent);
+        }
+        let out = drain(&mut engine);
+        let errors = errors(&out);
+        let from: Vec<_> = errors.iter().map(|(_, _, from, ..)| &**from).collect();
+        // Leaf 0, spine 0 and leaf 1: their numbers are those of the nodes behind the hosts.
+        let number = |name: &str| spec.network.nodes.iter().position(|node| node.name == name).unwrap() - 4;
+        let address = |name: &str| match is_v6 {
+            true => format!("fd66:6172:7370:1::{:x}", number(name) + 1),
+            false => format!("10.1.{}.1", number(name)),
+        };
+        let way = ["leaf0", "leaf0", "spine0", "leaf1"].map(address);
+        assert_eq!(from, way, "and the fourth hop is the host");
+        for (n, (host, at, _, words, quoted)) in errors.iter().enumerate() {
+            let (code, limit) = (if is_v6 { (3, 0, 0) } else { (11, 0, 0) }, n as u8);
+            assert_eq!((*host, *words), (HostId(0), code));
+            assert_eq!(Datagram::parse(quoted).unwrap().hop_limit, limit.min(1), "as it came to the switch");
+            // A hundred bytes there, and with those of the error back; a byte takes a microsecond.
+            let (links, back) = (u64::from(limit.max(1)), if is_v6 { 148 } else { 128 });
+            assert_eq!(*at, at_us(u64::from(limit) * 1_000_000 + links * (20_000 + 100 + back)));
+        }
+        let fates = engine.fates();
+        assert!(fates.conserved() && out.len() == 5, "{fates:?}");
+        assert_eq!((fates.expired, fates.answered, fates.delivered), (4, 4, 5));
+        let queued = engine.outcome(at_us(9_000_000)).ports.iter().map(|port| port.sent_packets).sum::<u64>();
+        // The last crossed four links, and the others came as far as their switch.
+        assert_eq!(queued, 4 + (1 + 1 + 2 + 3) * 2);
+    }
+}
+
+#[test]
+fn a_packet_over_the_mtu_ends_at_the_first_switch_and_its_sender_hears_the_mtu() {
+    for is_v6 in [false, true] {
+        let mut engine = Engine::new(&spec(STAR));
+        for size in [1500, 1501, 8000] {
+            engine.take(at_us(0), HostId(0), &datagram(is_v6, 0, 3, size, 0));
+        }
+        let out = drain(&mut engine);
+        let errors = errors(&out);
+        let expected = if is_v6 { (2, 0, 1500) } else { (3, 4, 1500) };
+        assert!(errors.len() == 2 && out.len() == 3);
+        assert!(errors.iter().all(|(host, _, _, words, _)| (*host, *words) == (HostId(0), expected)));
+        // What is too big has taken its time on the sender's link, and none beyond.
+        let most = if is_v6 { 1280 } else { 576 };
+        assert_eq!(errors[1].1, at_us(1500 + 1501 + 8000 + 10_000 + most + 10_000));
+        let fates = engine.fates();
+        assert!(fates.conserved());
+        assert_eq!((fates.too_big, fates.answered, fates.delivered), (2, 2, 3));
+    }
+    // One that may be fragmented is not, and nobody hears of it.
+    let mut engine = Engine::new(&spec(STAR));
+    let mut bytes = datagram(false, 0, 3, 1501, 0);
+    bytes[6] = 0;
+    let sum = checksum_of(&bytes);
+    bytes[10..12].copy_from_slice(&sum);
+    engine.take(at_us(0), HostId(0), &bytes);
+    assert!(drain(&mut engine).is_empty());
+    assert_eq!((engine.fates().too_big, engine.fates().answered), (1, 0));
+}
+
+#[test]
+fn a_host_that_is_none_is_unreachable_and_packets_for_many_are_nobodys() {
+    for is_v6 in [false, true] {
+        let mut engine = Engine::new(&spec(STAR));
+        engine.take(at_us(0), HostId(2), &datagram(is_v6, 2, 99, 100, 0));
+        let mut many = datagram(is_v6, 2, 1, 100, 0);
+        if is_v6 {
+            many[24..40].copy_from_slice(&"ff02::1".parse::<std::net::Ipv6Addr>().unwrap().octets());
+        } else {
+            many[16..20].copy_from_slice(&[10, 255, 255, 255]);
+        }
+        engine.take(at_us(0), HostId(2), &many);
+        let out = drain(&mut engine);
+        let errors = errors(&out);
+        assert!(errors.len() == 1 && out.len() == 1);
+        assert_eq!((errors[0].0, errors[0].3), (HostId(2), if is_v6 { (1, 3, 0) } else { (3, 1, 0) }));
+        let fates = engine.fates();
+        assert_eq!((fates.read, fates.unrouted, fates.answered, fates.delivered), (2, 2, 1, 1));
+        assert!(fates.conserved());
+    }
+}
+
+#[test]
+fn a_switch_reports_fifty_errors_at_once_and_a_thousand_a_second() {
+    let text = STAR.replace("8Mbps", "8Gbps");
+    let mut engine = Engine::new(&spec(&text));
+    for n in 0..500 {
+        engine.take(at_us(n), HostId(0), &with_hop_limit(datagram(false, 0, 3, 100, 0), 1));
+    }
+    assert_eq!(drain(&mut engine).len(), 50);
+    for n in 0..5000 {
+        engine.take(at_us(1_000_000 + n * 200), HostId(0), &with_hop_limit(datagram(false, 0, 3, 100, 0), 1));
+    }
+    let count = drain(&mut engine).len();
+    assert!((1040..1060).contains(&count), "{count}");
+    assert!(engine.fates().conserved() && engine.fates().expired == 5500);
+}
+
+#[test]
+fn a_capture_is_in_order_of_time_and_has_what_finds_no_room_and_nothing_that_has_not_left() {
+    let spec = spec(STAR);
+    let ports = ["host0->tor0#0", "tor0->host3#0", "host1->tor0#0"];
+    let ports = ports.map(|name| spec.network.port_named(name).unwrap());
+    let mut engine = Engine::new(&spec);
+    let (to, from) = std::sync::mpsc::sync_channel(100_000);
+    engine.capture(ports, to);
+    let many = NIC_QUEUE as u64 + 5;
+    for n in 0..many {
+        engine.take(at_us(n), HostId(0), &datagram(false, 0, 3, 1000, 0));
+        engine.take(at_us(n), HostId(1), &datagram(false, 1, 3, 700, 0));
+    }
+    let end = at_us(100_500);
+    engine.advance(end);
+    engine.end_capture();
+    let captured: Vec<_> = from.into_iter().collect();
+    assert!(captured.windows(2).all(|pair| pair[0].at <= pair[1].at));
+    assert!(captured.iter().all(|packet| packet.at <= end), "nothing is of the future");
+    let of = |port: PortId| captured.iter().filter(move |packet| packet.port == port);
+    let dropped = |port| of(port).filter(|packet| matches!(packet.remarks[..], [Remark::Dropped { .. }]));
+    // One is in service while a thousand wait; the second is begun after a millisecond.
+    assert_eq!(of(ports[0]).count() - dropped(ports[0]).count(), 100);
+    assert_eq!(dropped(ports[0]).count(), 3, "of those that came first");
+    let counted = engine.outcome(end).ports.iter().map(|port| port.dropped_packets).sum::<u64>();
+    assert_eq!(ports.into_iter().map(|port| dropped(port).count() as u64).sum::<u64>(), counted);
+    assert!(engine.warnings().is_empty());
+}
+
+#[test]
+fn a_capture_that_cannot_keep_up_leaves_packets_out_and_says_how_many() {
+    let spec = spec(STAR);
+    let mut engine = Engine::new(&spec);
+    let (to, from) = std::sync::mpsc::sync_channel(7);
+    engine.capture(spec.network.port_named("host0->tor0#0"), to);
+    (0..10).for_each(|_| engine.take(at_us(0), HostId(0), &datagram(false, 0, 3, 1000, 0)));
+    drain(&mut engine);
+    engine.end_capture();
+    assert_eq!(from.into_iter().count(), 7);
+    assert!(engine.warnings().iter().any(|text| text.contains("lack 3 packets")), "{:?}", engine.warnings());
+}
+
+#[test]
+fn an_interval_that_is_too_short_is_raised_aloud() {
+    let warnings = |interval: &str| {
+        Engine::new(&spec(&format!("{STAR}probes.queue_interval = \"{interval}\"\n"))).warnings().to_vec()
+    };
+    assert!(warnings("10ms").is_empty());
+    let raised = warnings("1ms");
+    assert!(
+        raised.len() == 1 && raised[0].contains("every 10ms") && raised[0].contains("every 1ms"),
+        "{raised:?}"
+    );
 }
 
 #[test]

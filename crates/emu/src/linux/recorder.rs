@@ -9,6 +9,9 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 use std::sync::mpsc::Receiver;
 
+/// Packets that wait to be written, at most: half a second of 60,000 a second. What comes then is left out, and counted.
+pub(super) const MOST_WAITING: usize = 1 << 15;
+
 /// The captured ports of a spec.
 fn interfaces(spec: &Spec) -> Vec<Interface> {
     let interface = |&port: &PortId| Interface {

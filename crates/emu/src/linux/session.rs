@@ -210,7 +210,7 @@ impl Session {
         let recorded = std::thread::scope(|scope| {
             let (pump, sockets) = (&mut self.pump, &self.sockets);
             let recorder = file.as_ref().map(|file| {
-                let (to, from) = std::sync::mpsc::channel();
+                let (to, from) = std::sync::mpsc::sync_channel(recorder::MOST_WAITING);
                 pump.engine.capture(world.spec.trace.ports.iter().copied(), to);
                 scope.spawn(move || recorder::record(&world.spec, &comment, file, &from))
             });
@@ -260,6 +260,7 @@ impl Session {
         results.summary.packets = self.pump.engine.sums();
         let void = verdict.void.then(|| format!("the emulation is void: {}", verdict.reasons.join("; ")));
         results.summary.warnings.extend(void);
+        results.summary.warnings.extend_from_slice(self.pump.engine.warnings());
         results.summary.emulation = Some(verdict);
         Finished { results, folder: self.folder, _held: self.held }
     }
