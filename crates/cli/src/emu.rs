@@ -7,8 +7,8 @@ use crate::format::{NONE, Table, number, percent, time};
 use crate::progress::{catch_interrupts, interrupted};
 use crate::{Failure, Itself, output, report};
 use farspan_emu::{
-    ChoiceError, DownError, ExecError, Facts, Name, NameError, PathTable, Relay, RelayError, Session, State,
-    Status, UpError, check, choose, fits,
+    ChoiceError, DownError, ExecError, Facts, Name, NameError, PathTable, Relay, RelayError, RelaySummary,
+    Session, State, Status, UpError, check, choose, fits,
 };
 use farspan_metrics::{Emulation, Lateness, Summary};
 use farspan_scenario::{Request, Resolved};
@@ -366,10 +366,10 @@ fn verdict(summary: &Summary, out: Option<&PathBuf>) -> String {
     row("excess", &judged.excess);
     let written = out.map_or_else(String::new, |out| format!("results     {}\n", out.display()));
     let lost = packets.dropped + packets.lost;
-    let other = packets.unrouted + packets.expired + packets.untrimmable + packets.refused;
+    let other = packets.ended() - lost;
     format!(
         "{} under {}, {} s; {}\n\n{}\n\
-         packets     {} read: {} delivered, {lost} dropped or lost at ports, {other} otherwise, {} under way; {} marked\n\
+         packets     {} read, {} of switches: {} delivered, {lost} dropped or lost at ports, {other} otherwise, {} under way; {} marked\n\
          unread      {} packets dropped by the kernel\n\
          core        {} of one, {}; {} of the machine stolen by a hypervisor\n\
          stall       {} at most\n\
@@ -380,6 +380,7 @@ fn verdict(summary: &Summary, out: Option<&PathBuf>) -> String {
         if judged.void { "VOID" } else { "holds" },
         table.render(&[]),
         packets.read,
+        packets.answered,
         packets.delivered,
         packets.under_way,
         summary.packets.ecn_marked,
@@ -391,6 +392,29 @@ fn verdict(summary: &Summary, out: Option<&PathBuf>) -> String {
         time(Some(*bound_p99_us)),
         time(Some(*bound_p999_us)),
         time(Some(judged.bound_stall_us)),
+    )
+}
+
+/// What became of the datagrams of a relay: the parts add up to the whole.
+fn relayed(summary: &RelaySummary, seconds: f64) -> String {
+    let RelaySummary { packets, trimmed, late, is_real_time } = summary;
+    let lost = packets.dropped + packets.lost;
+    let refused = packets.ended() - lost - packets.too_big - trimmed;
+    let scheduler = if *is_real_time {
+        ""
+    } else {
+        "; SCHED_FIFO was refused: as root, or with CAP_SYS_NICE, it is less late"
+    };
+    format!(
+        "{} datagrams in {} s: {} delivered, {lost} dropped or lost at ports, {trimmed} trimmed, {} too large, {refused} refused, \
+         {} under way; late p50 {}, p99 {}{scheduler}\n",
+        packets.sent(),
+        number(Some(seconds)),
+        packets.delivered,
+        packets.too_big,
+        packets.under_way,
+        time(late.p50_us),
+        time(late.p99_us),
     )
 }
 
@@ -413,16 +437,6 @@ fn udp(args: &EmuUdpArgs) -> Result<(), Failure> {
     let address = relay.address().map_or_else(|_| listen.clone(), |address| address.to_string());
     output::text(&format!("{address} -> host {from} -> host {to} -> {onward}; Ctrl-C ends it\n"));
     relay.run(interrupted)?;
-    let (packets, late) = relay.summary();
-    output::text(&format!(
-        "{} datagrams in {} s: {} delivered, {} dropped or lost, {} under way; late p50 {}, p99 {}\n",
-        packets.read,
-        number(Some(relay.elapsed().as_secs_f64())),
-        packets.delivered,
-        packets.dropped + packets.lost,
-        packets.under_way,
-        time(late.p50_us),
-        time(late.p99_us),
-    ));
+    output::text(&relayed(&relay.summary(), relay.elapsed().as_secs_f64()));
     Ok(())
 }

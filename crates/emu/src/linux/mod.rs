@@ -16,7 +16,7 @@ mod tun;
 pub use ask::{ChoiceError, DownError, ExecError, State, Status, choose, down, exec, status};
 pub use name::{Name, NameError};
 pub use namespace::NamespaceError;
-pub use relay::{Relay, RelayError};
+pub use relay::{Relay, RelayError, RelaySummary};
 pub use session::{Finished, MOST_HOSTS, Session, UpError, check, fits};
 pub use state::{Facts, HostFacts, Verdict};
 pub use sys::run_in_real_time;

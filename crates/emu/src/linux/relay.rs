@@ -5,7 +5,7 @@ use super::clock::{Clock, timespec};
 use super::pump::PRIORITY;
 use super::sys::run_in_real_time;
 use crate::address::v4;
-use crate::bytes::UDP;
+use crate::bytes::{TRIMMED_DSCP, UDP};
 use crate::engine::Engine;
 use crate::judge::Late;
 use farspan_metrics::{EmulatedPackets, Lateness};
@@ -36,6 +36,18 @@ pub enum RelayError {
         task: &'static str,
         /// The error of the operating system.
         source: io::Error,
+    },
+    /// Nothing can be sent to an address.
+    #[error("{address}: port 0 is nobody's: write the port at which the server listens")]
+    NoPort {
+        /// The address, as it was asked for.
+        address: String,
+    },
+    /// What it sends would come back to it.
+    #[error("{address} is where the relay itself listens: what it hands on would come back to it for ever")]
+    Loop {
+        /// The address, as it was asked for.
+        address: String,
     },
     /// The network has no such host, or both ends are the same.
     #[error("from host {from} to host {to}: the scenario has hosts 0 to {}, and the two must differ", hosts.saturating_sub(1))]
@@ -68,6 +80,22 @@ pub struct Relay {
     read: Vec<Vec<u8>>,
     clock: Clock,
     release: Late,
+    /// Datagrams that ports trimmed.
+    trimmed: u64,
+    is_real_time: bool,
+}
+
+/// What became of the datagrams of a relay, and how late it was.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RelaySummary {
+    /// The fates of the datagrams.
+    pub packets: EmulatedPackets,
+    /// Of those that count as refused, those that ports trimmed: a part is not handed on as if it were the whole.
+    pub trimmed: u64,
+    /// How long after they were due datagrams were handed on.
+    pub late: Lateness,
+    /// Whether it ran under `SCHED_FIFO`.
+    pub is_real_time: bool,
 }
 
 impl Relay {
@@ -89,6 +117,13 @@ impl Relay {
             |text: &str| text.to_socket_addrs().and_then(|mut all| all.next().ok_or_else(no_address));
         let near = resolve(listen).and_then(Socket::bind).map_err(failed(listen, "cannot be listened at"))?;
         let server = resolve(onward).map_err(failed(onward, "is no HOST:PORT"))?;
+        if server.port() == 0 {
+            return Err(RelayError::NoPort { address: onward.to_owned() });
+        }
+        let own = near.address().map_err(failed(listen, "cannot be listened at"))?;
+        if leads_back(own, server) {
+            return Err(RelayError::Loop { address: onward.to_owned() });
+        }
         let any: IpAddr =
             if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let far = Socket::bind(SocketAddr::new(any, 0)).map_err(failed(onward, "cannot be reached"))?;
@@ -101,6 +136,8 @@ impl Relay {
             read: Vec::new(),
             clock: Clock::start(),
             release: Late::default(),
+            trimmed: 0,
+            is_real_time: false,
         })
     }
 
@@ -122,8 +159,8 @@ impl Relay {
     /// # Errors
     /// If the sockets cannot be waited for, or read.
     pub fn run(&mut self, is_over: impl Fn() -> bool) -> Result<(), RelayError> {
-        // Who may not is later, and hears how much at the end.
-        let _ = run_in_real_time(PRIORITY);
+        // Who may not is later, and hears that, and how much, at the end.
+        self.is_real_time = run_in_real_time(PRIORITY).is_ok();
         self.clock = Clock::start();
         while !is_over() {
             self.wait().map_err(RelayError::Poll)?;
@@ -148,7 +185,7 @@ impl Relay {
     /// Datagrams that have come to an end enter the network. Who is not the server is no concern of the far end.
     fn read(&mut self, end: usize) -> io::Result<()> {
         let Self { engine, sockets, peers, ends, spray, read, clock, .. } = self;
-        let (mut count, mut client) = (0, None);
+        let (mut count, mut oversized, mut client) = (0, 0_u64, None);
         sockets[end].receive(&mut |from, ecn, payload| {
             if end == 0 {
                 client = Some(from);
@@ -160,9 +197,11 @@ impl Relay {
             }
             let path = spray.as_mut().map_or(0, |random| random.bits() as u16);
             let hosts = [ends[end], ends[1 - end]];
-            count +=
-                usize::from(enclose(&mut read[count], hosts, ecn.map_or(0, |ecn| ecn as u8), path, payload));
+            let is_packet = enclose(&mut read[count], hosts, ecn.map_or(0, |ecn| ecn as u8), path, payload);
+            count += usize::from(is_packet);
+            oversized += u64::from(!is_packet);
         })?;
+        (0..oversized).for_each(|_| engine.take_oversized());
         peers[0] = client.or(peers[0]);
         read[..count].iter().for_each(|packet| engine.take(clock.now(), ends[end], packet));
         Ok(())
@@ -174,11 +213,16 @@ impl Relay {
         if self.engine.next_at() > now {
             return;
         }
-        let Self { engine, sockets, peers, ends, clock, release, .. } = self;
+        let Self { engine, sockets, peers, ends, clock, release, trimmed, .. } = self;
         engine.advance(now);
         engine.release(|host, at, packet| {
             let end = usize::from(host == ends[1]);
             let Some(to) = peers[end] else { return false };
+            // It was sent with DSCP 0.
+            if packet[1] >> 2 == TRIMMED_DSCP {
+                *trimmed += 1;
+                return false;
+            }
             let datagram = Datagram {
                 to,
                 ecn: EcnCodepoint::from_bits(packet[1] & ECN),
@@ -192,8 +236,13 @@ impl Relay {
 
     /// The fates of the datagrams so far, and how late they were handed on.
     #[must_use]
-    pub fn summary(&mut self) -> (EmulatedPackets, Lateness) {
-        (self.engine.fates(), self.release.summary())
+    pub fn summary(&mut self) -> RelaySummary {
+        RelaySummary {
+            packets: self.engine.fates(),
+            trimmed: self.trimmed,
+            late: self.release.summary(),
+            is_real_time: self.is_real_time,
+        }
     }
 
     /// Time since it began.
@@ -203,7 +252,18 @@ impl Relay {
     }
 }
 
-/// Writes a datagram as a packet of IPv4 between two hosts; `path` stands for its source port. `false`: it is too large for one.
+/// Whether what is sent to an address comes to a socket that listens at another one.
+fn leads_back(own: SocketAddr, to: SocketAddr) -> bool {
+    let (here, there) = (own.ip().to_canonical(), to.ip().to_canonical());
+    // An address at which one can listen is one of this machine.
+    let is_local = || Socket::bind(SocketAddr::new(to.ip(), 0)).is_ok();
+    let is_same =
+        here == there || here.is_unspecified() && is_local() || there.is_unspecified() && here.is_loopback();
+    own.port() == to.port() && is_same
+}
+
+/// Writes a datagram as a packet of IPv4 between two hosts, which may be fragmented, so that nobody is told where it is too big; `path`
+/// stands for its source port. `false`: it is too large for one.
 fn enclose(packet: &mut Vec<u8>, [from, to]: [HostId; 2], ecn: u8, path: u16, payload: &[u8]) -> bool {
     let Ok(length) = u16::try_from(HEADERS + payload.len()) else { return false };
     packet.clear();
@@ -360,5 +420,72 @@ rate = "10Mbps"
         assert!(error("127.0.0.1:0", "127.0.0.1:9", 1, 1).contains("differ"));
         assert!(error("nowhere", "127.0.0.1:9", 0, 1).contains("listened"));
         assert!(error("127.0.0.1:0", "nowhere", 0, 1).contains("HOST:PORT"));
+        assert!(error("127.0.0.1:0", "127.0.0.1:0", 0, 1).contains("port 0"));
+        let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        for (listen, onward) in [
+            ("127.0.0.1", "127.0.0.1"),
+            ("0.0.0.0", "127.0.0.1"),
+            ("127.0.0.1", "0.0.0.0"),
+            ("[::]", "127.0.0.1"),
+        ] {
+            let [near, far] = [listen, onward].map(|host| format!("{host}:{port}"));
+            let error = Relay::bind(&spec(""), &near, &far, 0, 1).unwrap_err().to_string();
+            assert!(error.contains("come back"), "{listen} to {onward}: {error}");
+        }
+    }
+
+    /// Sends datagrams of these lengths through a relay to a server; gives those that came, and what the relay says.
+    fn lengths(spec: &Spec, listen: &str, sent: &[usize]) -> (Vec<usize>, RelaySummary) {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        server.set_read_timeout(Some(std::time::Duration::from_millis(500))).unwrap();
+        let onward = server.local_addr().unwrap().to_string();
+        let mut relay = Relay::bind(spec, listen, &onward, 0, 1).unwrap();
+        let (address, is_over) = (relay.address().unwrap(), AtomicBool::new(false));
+        let mut came = Vec::new();
+        std::thread::scope(|scope| {
+            scope.spawn(|| relay.run(|| is_over.load(Ordering::Relaxed)));
+            let client = UdpSocket::bind(SocketAddr::new(address.ip(), 0)).unwrap();
+            let payload = vec![7; 65_527];
+            for length in sent {
+                client.send_to(&payload[..*length], address).unwrap();
+            }
+            let mut buffer = vec![0; 65_536];
+            while let Ok(length) = server.recv(&mut buffer) {
+                came.push(length);
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        (came, relay.summary())
+    }
+
+    #[test]
+    fn an_empty_datagram_crosses_and_one_that_is_too_large_is_counted() {
+        let spec = spec("transport = { payload = \"1436B\", header = \"64B\" }\n");
+        // The MTU is 1,500 bytes, and headers have 28; a packet of IPv4 holds 65,507 at most.
+        let (came, summary) = lengths(&spec, "[::1]:0", &[0, 1, 1472, 1473, 8000, 65_507, 65_508, 65_527]);
+        assert_eq!(came, [0, 1, 1472]);
+        let packets = summary.packets;
+        assert_eq!((packets.read, packets.delivered, packets.too_big, packets.answered), (8, 3, 5, 0));
+        assert!(packets.conserved());
+    }
+
+    #[test]
+    fn a_trimmed_datagram_is_counted_and_not_handed_on() {
+        let text = r#"
+host.jitter = "0ns"
+scheme = { name = "ndp", ports = { overflow = "trim" } }
+topology = { kind = "star", hosts = 2, link_rate = "100Mbps", link_delay = "5ms", buffer = "10KB" }
+[[fault]]
+kind = "rate"
+link = "tor0->host1#0"
+rate = "10Mbps"
+"#;
+        let request = Request { text: Some(text.to_owned()), is_idle: true, ..Request::new("relay") };
+        let spec = World::idle(&request.resolve().unwrap()).unwrap().spec;
+        let (came, summary) = lengths(&spec, "127.0.0.1:0", &[1000; 200]);
+        assert!(came.iter().all(|length| *length == 1000));
+        let packets = summary.packets;
+        assert!(summary.trimmed > 0 && summary.trimmed == packets.refused, "{summary:?}");
+        assert!(packets.delivered >= came.len() as u64 && packets.conserved(), "{summary:?}");
     }
 }
