@@ -395,7 +395,7 @@ fn verdict(summary: &Summary, out: Option<&PathBuf>) -> String {
     )
 }
 
-/// What became of the datagrams of a relay: the parts add up to the whole.
+/// The fates of the datagrams of a relay: the parts add up to the whole.
 fn relayed(summary: &RelaySummary, seconds: f64) -> String {
     let RelaySummary { packets, trimmed, late, is_real_time } = summary;
     let lost = packets.dropped + packets.lost;
@@ -439,4 +439,36 @@ fn udp(args: &EmuUdpArgs) -> Result<(), Failure> {
     relay.run(interrupted)?;
     output::text(&relayed(&relay.summary(), relay.elapsed().as_secs_f64()));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farspan_metrics::EmulatedPackets;
+
+    #[test]
+    fn the_line_of_a_relay_adds_up() {
+        let packets = EmulatedPackets {
+            read: 41,
+            delivered: 8,
+            dropped: 7,
+            lost: 6,
+            unrouted: 5,
+            expired: 4,
+            too_big: 3,
+            untrimmable: 2,
+            refused: 5,
+            under_way: 1,
+            ..EmulatedPackets::default()
+        };
+        assert!(packets.conserved());
+        let summary = RelaySummary { packets, trimmed: 2, late: Lateness::default(), is_real_time: false };
+        let line = relayed(&summary, 1.5);
+        let counts = line.split_once(" s: ").unwrap().1.split_once(';').unwrap().0.split(", ");
+        let parts: Vec<u64> = counts.map(|part| part.split_once(' ').unwrap().0.parse().unwrap()).collect();
+        assert_eq!(parts, [8, 13, 2, 3, 14, 1]);
+        assert_eq!(parts.iter().sum::<u64>(), 41);
+        assert!(line.contains("SCHED_FIFO was refused"), "{line}");
+        assert!(!relayed(&RelaySummary { is_real_time: true, ..summary }, 1.5).contains("SCHED_FIFO"));
+    }
 }

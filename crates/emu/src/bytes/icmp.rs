@@ -1,6 +1,6 @@
 //! Errors that a switch reports to who sent a packet: ICMP (RFC 792, RFC 1191) and ICMPv6 (RFC 4443, RFC 8201).
 
-use super::{Datagram, ICMP, ICMPV6, V6_HEADER, checksum, half};
+use super::{Datagram, ICMP, ICMPV6, V6_HEADER, checksum};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// An IPv4 header without options, and the header of an ICMP error.
@@ -128,7 +128,7 @@ fn push_error(packet: &mut Vec<u8>, (kind, code, word): (u8, u8, u32), bytes: &[
 pub(crate) mod tests {
     use super::*;
     use crate::bytes::tests::{packet, wireshark};
-    use crate::bytes::{TCP, UDP};
+    use crate::bytes::{TCP, UDP, half};
 
     const SWITCH: (Ipv4Addr, Ipv6Addr) =
         (Ipv4Addr::new(10, 1, 0, 1), Ipv6Addr::new(0xfd66, 0x6172, 0x7370, 1, 0, 0, 0, 1));

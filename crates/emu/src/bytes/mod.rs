@@ -170,7 +170,7 @@ fn ports(bytes: &[u8], protocol: u8, at: usize) -> Option<(u16, u16)> {
     is_there.then(|| (half(bytes, at), half(bytes, at + 2)))
 }
 
-/// What stands behind the extension headers of an IPv6 packet.
+/// The protocol behind the extension headers of an IPv6 packet.
 struct Behind {
     protocol: u8,
     at: usize,

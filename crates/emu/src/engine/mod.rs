@@ -90,7 +90,7 @@ pub struct Engine {
     samples: usize,
     observer: Option<Observer>,
     capture: Option<Capture>,
-    /// What is to be said of an emulation beside its counts.
+    /// Remarks on an emulation beside its counts.
     warnings: Vec<String>,
     now: Time,
 }
@@ -224,7 +224,7 @@ impl Engine {
         }
     }
 
-    /// What is to be said of an emulation so far beside its counts.
+    /// Remarks on an emulation so far beside its counts.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings

@@ -1,4 +1,4 @@
-//! What switches do not pass on: packets that have no hops left, are too big, or are for nobody. Their senders are told, by packets
+//! Packets that switches do not pass on: those that have no hops left, are too big, or are for nobody. Their senders are told, by packets
 //! that cross the network as all others do.
 
 use super::Engine;

@@ -263,7 +263,7 @@ fn on_and_off(pairs: &[(u32, u32)], packets: u64, packet_ns: u64) -> Arrivals {
     arrivals
 }
 
-/// What ports of the simulator and of the emulator do with packets of 1,300 bytes that hosts send at the same times, in order of time
+/// The deeds of ports of the simulator and of the emulator with packets of 1,300 bytes that hosts send at the same times, in order of time
 /// and port. `text`: a scenario without workload.
 fn deeds(text: &str, arrivals: &Arrivals, is_watched: impl Fn(&str) -> bool) -> ([Vec<Deed>; 2], u64) {
     let folder = tempfile::tempdir().unwrap();
@@ -545,12 +545,23 @@ fn the_sums_of_the_document_add_up_whatever_the_fates() {
     assert!(engine.sums().trimmed > 0);
 }
 
-/// The ICMP errors among packets: when, at which host, from which address; type, code and second word, and what is quoted.
-fn errors(out: &[(HostId, Time, Vec<u8>)]) -> Vec<(HostId, Time, String, (u8, u8, u32), Vec<u8>)> {
+/// An error of ICMP that has come to a host.
+struct Told {
+    host: HostId,
+    at: Time,
+    from: String,
+    /// Type, code and second word.
+    words: (u8, u8, u32),
+    quoted: Vec<u8>,
+}
+
+/// The errors among packets.
+fn errors(out: &[(HostId, Time, Vec<u8>)]) -> Vec<Told> {
     let errors = out.iter().filter(|(_, _, bytes)| Datagram::parse(bytes).unwrap().protocol != UDP);
     let errors = errors.map(|(host, at, bytes)| {
         let (words, quoted) = crate::bytes::icmp::tests::read(bytes);
-        (*host, *at, Datagram::parse(bytes).unwrap().source.to_string(), words, quoted)
+        let from = Datagram::parse(bytes).unwrap().source.to_string();
+        Told { host: *host, at: *at, from, words, quoted }
     });
     errors.collect()
 }
@@ -581,7 +592,7 @@ topology = { kind = "leaf_spine", leaves = 2, spines = 1, hosts = 2, link_rate =
         }
         let out = drain(&mut engine);
         let errors = errors(&out);
-        let from: Vec<_> = errors.iter().map(|(_, _, from, ..)| &**from).collect();
+        let from: Vec<_> = errors.iter().map(|told| &*told.from).collect();
         // Leaf 0, spine 0 and leaf 1: their numbers are those of the nodes behind the hosts.
         let number = |name: &str| spec.network.nodes.iter().position(|node| node.name == name).unwrap() - 4;
         let address = |name: &str| match is_v6 {
@@ -590,13 +601,17 @@ topology = { kind = "leaf_spine", leaves = 2, spines = 1, hosts = 2, link_rate =
         };
         let way = ["leaf0", "leaf0", "spine0", "leaf1"].map(address);
         assert_eq!(from, way, "and the fourth hop is the host");
-        for (n, (host, at, _, words, quoted)) in errors.iter().enumerate() {
+        for (n, told) in errors.iter().enumerate() {
             let (code, limit) = (if is_v6 { (3, 0, 0) } else { (11, 0, 0) }, n as u8);
-            assert_eq!((*host, *words), (HostId(0), code));
-            assert_eq!(Datagram::parse(quoted).unwrap().hop_limit, limit.min(1), "as it came to the switch");
+            assert_eq!((told.host, told.words), (HostId(0), code));
+            assert_eq!(
+                Datagram::parse(&told.quoted).unwrap().hop_limit,
+                limit.min(1),
+                "as it came to the switch"
+            );
             // A hundred bytes there, and with those of the error back; a byte takes a microsecond.
             let (links, back) = (u64::from(limit.max(1)), if is_v6 { 148 } else { 128 });
-            assert_eq!(*at, at_us(u64::from(limit) * 1_000_000 + links * (20_000 + 100 + back)));
+            assert_eq!(told.at, at_us(u64::from(limit) * 1_000_000 + links * (20_000 + 100 + back)));
         }
         let fates = engine.fates();
         assert!(fates.conserved() && out.len() == 5, "{fates:?}");
@@ -618,10 +633,10 @@ fn a_packet_over_the_mtu_ends_at_the_first_switch_and_its_sender_hears_the_mtu()
         let errors = errors(&out);
         let expected = if is_v6 { (2, 0, 1500) } else { (3, 4, 1500) };
         assert!(errors.len() == 2 && out.len() == 3);
-        assert!(errors.iter().all(|(host, _, _, words, _)| (*host, *words) == (HostId(0), expected)));
+        assert!(errors.iter().all(|told| (told.host, told.words) == (HostId(0), expected)));
         // What is too big has taken its time on the sender's link, and none beyond.
         let most = if is_v6 { 1280 } else { 576 };
-        assert_eq!(errors[1].1, at_us(1500 + 1501 + 8000 + 10_000 + most + 10_000));
+        assert_eq!(errors[1].at, at_us(1500 + 1501 + 8000 + 10_000 + most + 10_000));
         let fates = engine.fates();
         assert!(fates.conserved());
         assert_eq!((fates.too_big, fates.answered, fates.delivered), (2, 2, 3));
@@ -652,7 +667,7 @@ fn a_host_that_is_none_is_unreachable_and_packets_for_many_are_nobodys() {
         let out = drain(&mut engine);
         let errors = errors(&out);
         assert!(errors.len() == 1 && out.len() == 1);
-        assert_eq!((errors[0].0, errors[0].3), (HostId(2), if is_v6 { (1, 3, 0) } else { (3, 1, 0) }));
+        assert_eq!((errors[0].host, errors[0].words), (HostId(2), if is_v6 { (1, 3, 0) } else { (3, 1, 0) }));
         let fates = engine.fates();
         assert_eq!((fates.read, fates.unrouted, fates.answered, fates.delivered), (2, 2, 1, 1));
         assert!(fates.conserved());

@@ -43,7 +43,7 @@ pub enum RelayError {
         /// The address, as it was asked for.
         address: String,
     },
-    /// What it sends would come back to it.
+    /// Its own packets would come back to it.
     #[error("{address} is where the relay itself listens: what it hands on would come back to it for ever")]
     Loop {
         /// The address, as it was asked for.
@@ -85,7 +85,7 @@ pub struct Relay {
     is_real_time: bool,
 }
 
-/// What became of the datagrams of a relay, and how late it was.
+/// The fates of the datagrams of a relay, and how late it was.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RelaySummary {
     /// The fates of the datagrams.

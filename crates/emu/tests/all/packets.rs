@@ -4,6 +4,8 @@
 use crate::lab::{can_run, run};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto, recv, sendto, socket};
 use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::process::Command;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -100,13 +102,7 @@ fn echo_request(number: u16) -> Vec<u8> {
 
 /// Round trips of pings, in order of their length.
 fn ping(to: &str, count: u16) -> Vec<Duration> {
-    let icmp = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)).unwrap();
-    rustix::net::sockopt::set_socket_timeout(
-        &icmp,
-        rustix::net::sockopt::Timeout::Recv,
-        Some(Duration::from_secs(2)),
-    )
-    .unwrap();
+    let icmp = icmp_socket();
     let to: SocketAddr = format!("{to}:0").parse().unwrap();
     let mut trips = Vec::new();
     for number in 0..count {
@@ -143,4 +139,80 @@ fn a_ping_takes_what_the_model_says_and_little_more() {
     let is_close = median - model <= Duration::from_micros(500);
     assert!(is_close || judged.void, "median {median:?} in a run that holds");
     assert_eq!((judged.packets.delivered, judged.packets.read), (120, 120));
+}
+
+/// A raw socket that hears of ICMP.
+fn icmp_socket() -> OwnedFd {
+    let icmp = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)).unwrap();
+    let wait = Some(Duration::from_secs(2));
+    rustix::net::sockopt::set_socket_timeout(&icmp, rustix::net::sockopt::Timeout::Recv, wait).unwrap();
+    icmp
+}
+
+/// Who said what by ICMP: address, type, code and second word.
+fn said(icmp: &OwnedFd) -> ([u8; 4], u8, u8, u32) {
+    let mut buffer = [0; 2048];
+    let (length, _) = recv(icmp, &mut buffer, RecvFlags::empty()).expect("somebody says something");
+    assert!(length >= 28);
+    let word = u32::from_be_bytes(buffer[24..28].try_into().unwrap());
+    (buffer[12..16].try_into().unwrap(), buffer[20], buffer[21], word)
+}
+
+#[test]
+fn hosts_hear_from_switches_where_packets_end() {
+    if !can_run() {
+        return;
+    }
+    let (mut told, mut lengths) = (Vec::new(), [0; 2]);
+    let results = run("errors", STAR, |hosts| {
+        told = hosts.at(0, || {
+            let icmp = icmp_socket();
+            let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+            socket.set_ttl(1).unwrap();
+            socket.send_to(b"one hop", "10.0.0.3:7000").unwrap();
+            let expired = said(&icmp);
+            socket.set_ttl(64).unwrap();
+            socket.send_to(b"nobody", "10.0.0.77:7000").unwrap();
+            vec![expired, said(&icmp)]
+        });
+        // A host raises its own MTU: what it sends first is too big, and from then on it knows.
+        hosts.at(0, || {
+            let args = ["link", "set", "dev", "eth0", "mtu", "9000"];
+            assert!(Command::new("ip").args(args).status().unwrap().success());
+        });
+        let (ready, are_ready) = mpsc::channel();
+        for (place, (any, to)) in
+            [("0.0.0.0:7000", "10.0.0.3:7000"), ("[::]:7001", "[fd66:6172:7370::3]:7001")]
+                .into_iter()
+                .enumerate()
+        {
+            let ready = ready.clone();
+            lengths[place] = std::thread::scope(|scope| {
+                let receiver = scope.spawn(move || {
+                    hosts.at(2, || {
+                        let socket = UdpSocket::bind(any).unwrap();
+                        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+                        ready.send(()).unwrap();
+                        socket.recv(&mut [0; 9000]).unwrap()
+                    })
+                });
+                are_ready.recv_timeout(Duration::from_secs(10)).unwrap();
+                hosts.at(0, || {
+                    let socket = UdpSocket::bind(if place == 0 { "0.0.0.0:0" } else { "[::]:0" }).unwrap();
+                    for length in [8000, 8001] {
+                        socket.send_to(&vec![0; length], to).unwrap();
+                        std::thread::park_timeout(Duration::from_millis(300));
+                    }
+                });
+                receiver.join().unwrap()
+            });
+        }
+    });
+    assert_eq!(told, [([10, 1, 0, 1], 11, 0, 0), ([10, 1, 0, 1], 3, 1, 0)]);
+    assert_eq!(lengths, [8001, 8001], "the second is fragmented, and comes");
+    let packets = results.summary.emulation.unwrap().packets;
+    assert!(packets.conserved(), "{packets:?}");
+    assert_eq!((packets.expired, packets.unrouted, packets.too_big, packets.answered), (1, 1, 2, 4));
+    let sums = results.summary.packets;
+    assert_eq!(sums.sent, sums.delivered + sums.trimmed + sums.dropped + packets.under_way);
 }
