@@ -127,8 +127,9 @@ fn push_error(packet: &mut Vec<u8>, (kind, code, word): (u8, u8, u32), bytes: &[
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::bytes::tests::{packet, wireshark};
+    use crate::bytes::tests::{any_packet, packet, wireshark};
     use crate::bytes::{TCP, UDP, half};
+    use proptest::prelude::*;
 
     const SWITCH: (Ipv4Addr, Ipv6Addr) =
         (Ipv4Addr::new(10, 1, 0, 1), Ipv6Addr::new(0xfd66, 0x6172, 0x7370, 1, 0, 0, 0, 1));
@@ -220,6 +221,21 @@ pub(crate) mod tests {
         bytes[6] = 0;
         assert_eq!(of(Problem::TooBig(1500), &bytes), None);
         assert!(of(Problem::Expired, &bytes).is_some());
+    }
+
+    proptest! {
+        /// Whatever a packet is, an error about it is a packet with right checksums, no longer than it may be, about which there is none.
+        #[test]
+        fn errors_are_packets(bytes in any_packet(), mtu in 68_u16.., kind in 0..3) {
+            let problem = [Problem::Expired, Problem::TooBig(mtu), Problem::NoHost][kind as usize];
+            if let Some(answer) = error(problem, SWITCH, &bytes, usize::from(mtu)) {
+                let (_, quoted) = read(&answer);
+                prop_assert_eq!(&quoted[..], &bytes[..quoted.len()]);
+                prop_assert!(answer.len() <= usize::from(mtu) && answer.len() <= MOST_V6);
+                prop_assert!(quoted.len() >= bytes.len().min(20));
+                prop_assert_eq!(error(problem, SWITCH, &answer, usize::from(mtu)), None);
+            }
+        }
     }
 
     #[test]

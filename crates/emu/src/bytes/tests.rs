@@ -66,7 +66,7 @@ fn with_extensions(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Gives an IPv4 header the checksum that it should have.
-fn mend_header(bytes: &mut [u8]) {
+pub(crate) fn mend_header(bytes: &mut [u8]) {
     let header = usize::from(bytes[0] & 0xf) * 4;
     bytes[10..12].fill(0);
     let sum = checksum::of(&bytes[..header]);
@@ -301,7 +301,7 @@ fn header_is_right(bytes: &[u8]) -> bool {
 }
 
 /// Bytes that are a packet as far as its own length and checksum say, and anything behind: often TCP or UDP, often with options.
-fn any_packet() -> impl Strategy<Value = Vec<u8>> {
+pub(crate) fn any_packet() -> impl Strategy<Value = Vec<u8>> {
     let protocol = prop_oneof![
         Just(TCP),
         Just(UDP),

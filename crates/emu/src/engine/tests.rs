@@ -1,12 +1,13 @@
 use super::*;
 use crate::address::{v4, v6};
-use crate::bytes::tests::packet;
+use crate::bytes::tests::{any_packet, mend_header, packet};
 use crate::bytes::{TCP, UDP};
 use farspan_scenario::Request;
 use farspan_sim::EngineKind;
 use farspan_trace::Remark;
 use farspan_units::{Purpose, Random};
 use farspan_world::World;
+use proptest::prelude::*;
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 
@@ -543,6 +544,56 @@ fn the_sums_of_the_document_add_up_whatever_the_fates() {
     ];
     assert!(all.iter().all(|count| *count > 0), "{fates:?}");
     assert!(engine.sums().trimmed > 0);
+}
+
+#[test]
+fn segments_that_contradict_themselves_are_counted_where_ports_trim() {
+    let text = format!("{STAR}scheme = {{ name = \"ndp\", ports = {{ overflow = \"trim\" }} }}\n");
+    let mut engine = Engine::new(&spec(&text));
+    for n in 0..60_u32 {
+        // Forty bytes of options, and a TCP header of four bytes by its own word.
+        let from = n % 3;
+        let mut bytes = datagram(false, from, 3, 1000, 1);
+        (bytes[0], bytes[9], bytes[72]) = (0x4f, TCP, 0x10);
+        mend_header(&mut bytes);
+        engine.take(at_us(u64::from(n)), HostId(from), &bytes);
+    }
+    let out = drain(&mut engine).len() as u64;
+    let fates = engine.fates();
+    assert!(fates.conserved() && fates.untrimmable > 10, "{fates:?}");
+    assert_eq!(out, fates.delivered);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever hosts send, each packet has a fate, and what comes out is a packet.
+    #[test]
+    fn any_packets_have_fates(sent in proptest::collection::vec((any_packet(), 0_u32..4, 0_u32..6, 0_u64..40), 1..120)) {
+        let text = format!("{STAR}scheme = {{ name = \"ndp\", ports = {{ overflow = \"trim\" }} }}\n")
+            .replace("10KB", "1500B");
+        let mut engine = Engine::new(&spec(&text));
+        let (mut now, mut out) = (0, Vec::new());
+        for (mut bytes, from, to, pause) in sent {
+            let is_v6 = bytes[0] >> 4 == 6;
+            if is_v6 {
+                bytes[8..24].copy_from_slice(&v6(HostId(from)).octets());
+                bytes[24..40].copy_from_slice(&v6(HostId(to)).octets());
+            } else {
+                bytes[12..16].copy_from_slice(&v4(HostId(from)).octets());
+                bytes[16..20].copy_from_slice(&v4(HostId(to)).octets());
+                mend_header(&mut bytes);
+            }
+            now += pause * pause;
+            engine.take(at_us(now), HostId(from), &bytes);
+            prop_assert!(engine.fates().conserved());
+        }
+        out.extend(drain(&mut engine));
+        let fates = engine.fates();
+        prop_assert!(fates.conserved() && fates.under_way == 0, "{fates:?}");
+        prop_assert_eq!(out.len() as u64, fates.delivered);
+        prop_assert!(out.iter().all(|(_, _, bytes)| Datagram::parse(bytes).is_ok()));
+    }
 }
 
 /// An error of ICMP that has come to a host.
