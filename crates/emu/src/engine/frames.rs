@@ -52,6 +52,11 @@ impl Frames {
         packet.words[PLACE] = place;
     }
 
+    /// The place of a packet's bytes.
+    pub(super) const fn place(packet: &Packet) -> u32 {
+        packet.words[PLACE]
+    }
+
     /// The bytes of a packet, as its host sent them.
     pub(super) fn bytes(&self, packet: &Packet) -> &[u8] {
         &self.buffers[packet.words[PLACE] as usize]

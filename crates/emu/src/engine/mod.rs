@@ -208,10 +208,10 @@ impl Engine {
         self.observer = Some(observer);
     }
 
-    /// Hands every packet that leaves one of these ports, or is dropped there, to who listens at the other end of `to`, in order. What
+    /// Hands every packet that leaves one of these ports, or is dropped or lost there, to who listens at the other end of `to`, in order. What
     /// finds no room there is left out, and counted.
     pub fn capture(&mut self, ports: impl IntoIterator<Item = PortId>, to: SyncSender<Captured>) {
-        self.capture = Some(Capture { ports: ports.into_iter().collect(), to, left_out: 0 });
+        self.capture = Some(Capture::new(ports, to));
     }
 
     /// No packet is captured from now on: who listens hears the end.

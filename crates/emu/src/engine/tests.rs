@@ -771,6 +771,36 @@ fn a_capture_is_in_order_of_time_and_has_what_finds_no_room_and_nothing_that_has
 }
 
 #[test]
+fn a_capture_has_what_is_lost_when_a_link_fails() {
+    let text = format!(
+        "{STAR}[[fault]]\nkind = \"link_down\"\nlink = \"tor0->host3#0\"\nat = \"14.5ms\"\nuntil = \"16.5ms\"\n"
+    );
+    let spec = spec(&text);
+    let mut engine = Engine::new(&spec);
+    let (to, from) = std::sync::mpsc::sync_channel(100);
+    let port = spec.network.port_named("tor0->host3#0").unwrap();
+    engine.capture([port], to);
+    // They come to the port at 11, 12, 13 ms, ..., two at a time, and leave it at 12, 13, ...
+    for _ in 0..8 {
+        for host in 0..2 {
+            engine.take(at_us(0), HostId(host), &datagram(false, host, 3, 1000, 0));
+        }
+    }
+    drain(&mut engine);
+    let lost = engine.outcome(at_us(100_000)).ports[port.index()].lost_packets;
+    engine.end_capture();
+    let captured: Vec<_> = from.into_iter().collect();
+    assert_eq!(captured.len(), 16);
+    let of = |at: Time| {
+        captured.iter().filter(move |packet| packet.at == at && packet.remarks == [Remark::Lost]).count()
+    };
+    // Eight have come by then, and three have left; four come while it is down.
+    assert_eq!((of(at_us(14_500)), of(at_us(15_000)), of(at_us(16_000))), (5, 2, 2));
+    assert_eq!(lost, 9);
+    assert!(captured.windows(2).all(|pair| pair[0].at <= pair[1].at));
+}
+
+#[test]
 fn a_capture_that_cannot_keep_up_leaves_packets_out_and_says_how_many() {
     let spec = spec(STAR);
     let mut engine = Engine::new(&spec);
