@@ -105,13 +105,19 @@ impl Folder {
 
     /// Takes the lock; `None`: another process has it.
     pub(super) fn hold(&self) -> io::Result<Option<Held>> {
-        let path = self.lock.clone();
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let mut tries = TRIES;
+        let (path, mut tries) = (self.lock.clone(), TRIES);
         loop {
-            let file = File::options().read(true).write(true).create(true).truncate(false).open(&path)?;
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            let file = match File::options().read(true).write(true).create(true).truncate(false).open(&path) {
+                // The last emulation has gone meanwhile, and the folder of all of them with it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && tries > 0 => {
+                    tries -= 1;
+                    continue;
+                }
+                other => other?,
+            };
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) if tries == 0 => return Ok(None),
