@@ -26,7 +26,7 @@ pub enum Missing {
     Btf,
     /// The kernel takes no congestion controls by eBPF.
     #[error(
-        "this kernel takes no congestion controls by eBPF that can be replaced (struct_ops links): boot Linux 6.4 or later with \
+        "this kernel takes no congestion controls by eBPF that can be replaced (struct_ops links): boot Linux 6.10 or later with \
          CONFIG_BPF_SYSCALL, CONFIG_BPF_JIT and CONFIG_DEBUG_INFO_BTF"
     )]
     StructOps,
@@ -80,7 +80,7 @@ mod tests {
         for (missing, cure) in [
             (Missing::Root, "sudo"),
             (Missing::Btf, "CONFIG_DEBUG_INFO_BTF"),
-            (Missing::StructOps, "Linux 6.4"),
+            (Missing::StructOps, "Linux 6.10"),
             (Missing::BpfFs, "mount -t bpf bpf /sys/fs/bpf"),
         ] {
             assert!(missing.to_string().contains(cure), "{missing}");
