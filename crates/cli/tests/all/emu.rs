@@ -58,6 +58,15 @@ impl Lab {
         assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
     }
 
+    /// Kills its process, and waits until it runs no more. The kernel may still take its devices away.
+    fn kill(&self) {
+        let line = format!("/proc/{}/cmdline", self.process().unwrap());
+        self.signal("-9");
+        while std::fs::read(&line).is_ok_and(|line| !line.is_empty()) {
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+    }
+
     /// Everything of it that is still on the machine.
     fn traces(&self) -> Vec<String> {
         let of = |folder: &str| {
@@ -143,8 +152,7 @@ fn nothing_is_left_of_emulations_that_end_or_are_killed() {
         // A program that would outlive the emulation.
         assert_eq!(code(&lab.exec("0", &["sh", "-c", "sleep 1000 </dev/null >/dev/null 2>&1 &"])), 0);
         if round % 2 == 0 {
-            lab.signal("-9");
-            std::thread::park_timeout(Duration::from_millis(50));
+            lab.kill();
             if round == 2 {
                 // The next one takes its place.
                 let up = lab.up();

@@ -3,8 +3,8 @@
 use super::name::{Name, NameError};
 use super::namespace::NamespaceError;
 use super::session::clear;
-use super::state::{Facts, Folder, Verdict};
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use super::state::{Facts, Folder, Verdict, is_gone};
+use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -261,10 +261,7 @@ fn stop(pid: u32) -> Result<(), DownError> {
     let Some(process) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Err(stuck) };
     let _ = kill_process(process, Signal::TERM);
     for _ in 0..STEPS {
-        // Whoever started it may not have asked for its end: then a name without memory is all that is left.
-        let is_gone = test_kill_process(process).is_err()
-            || std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.is_empty());
-        if is_gone {
+        if is_gone(pid) {
             return Ok(());
         }
         std::thread::park_timeout(STEP);

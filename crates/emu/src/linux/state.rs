@@ -12,6 +12,8 @@ use std::time::Duration;
 /// How often, and how long after each other, a lock is asked for before it counts as another's.
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(10);
+/// How often for the lock of a process that is ending: the kernel takes its devices away before its locks.
+const ENDING_TRIES: u32 = 1000;
 
 const FACTS: &str = "emulation.json";
 const STATE: &str = "state.json";
@@ -98,14 +100,19 @@ impl Held {
     }
 }
 
+/// Whether a process has ended, or is ending: one without memory runs no more. Its parent may never ask for its end.
+pub(super) fn is_gone(pid: u32) -> bool {
+    fs::read(format!("/proc/{pid}/cmdline")).map_or(true, |line| line.is_empty())
+}
+
 impl Folder {
     pub(super) fn of(name: &Name) -> Self {
         Self { path: name.folder(), lock: name.lock() }
     }
 
-    /// Takes the lock; `None`: another process has it.
+    /// Takes the lock, from a process that was killed once it is gone; `None`: another process has it.
     pub(super) fn hold(&self) -> io::Result<Option<Held>> {
-        let (path, mut tries) = (self.lock.clone(), TRIES);
+        let (path, mut tries, mut ending_tries) = (self.lock.clone(), TRIES, ENDING_TRIES);
         loop {
             if let Some(folder) = path.parent() {
                 fs::create_dir_all(folder)?;
@@ -120,10 +127,12 @@ impl Folder {
             };
             match file.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) if tries == 0 => return Ok(None),
                 // Who only asks whether it is up holds it for a moment.
                 Err(TryLockError::WouldBlock) => {
-                    tries -= 1;
+                    let left =
+                        if self.holder().is_some_and(is_gone) { &mut ending_tries } else { &mut tries };
+                    let Some(fewer) = left.checked_sub(1) else { return Ok(None) };
+                    *left = fewer;
                     std::thread::park_timeout(PAUSE);
                     continue;
                 }
