@@ -8,7 +8,7 @@ use crate::progress::{catch_interrupts, interrupted};
 use crate::{Failure, Itself, output, report};
 use farspan_emu::{
     ChoiceError, DownError, ExecError, Facts, Name, NameError, PathTable, Relay, RelayError, RelaySummary,
-    Session, State, Status, UpError, check, choose, fits,
+    Session, State, Status, UpError, check, choose, fits, settle,
 };
 use farspan_metrics::{Emulation, Lateness, Summary};
 use farspan_scenario::{Request, Resolved};
@@ -135,6 +135,8 @@ fn up(args: &EmuUpArgs, itself: &Itself<'_>) -> Result<(), Failure> {
     if matches!(farspan_emu::status(&name).state, State::Up | State::ComingUp) {
         return Err(UpError::Up { name }.into());
     }
+    // One that was killed may not have closed the files of its results yet.
+    settle(&name);
     let facts = start(args, &name, fingerprint, itself).inspect_err(|_| {
         // Nothing is to be left of one that did not come up, unless another command has it.
         if let State::Ended | State::Killed = farspan_emu::status(&name).state

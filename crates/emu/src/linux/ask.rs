@@ -3,7 +3,7 @@
 use super::name::{Name, NameError};
 use super::namespace::NamespaceError;
 use super::session::clear;
-use super::state::{Facts, Folder, Verdict, is_gone};
+use super::state::{Facts, Folder, Verdict, is_ending};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::io;
@@ -201,6 +201,11 @@ pub fn status(name: &Name) -> Status {
     Status { state, facts, emulation: folder.state().ok() }
 }
 
+/// Waits until the process of an emulation that was killed has let go of its locks and files. One that is up is not waited for.
+pub fn settle(name: &Name) {
+    Folder::of(name).settle();
+}
+
 /// Why an emulation could not be ended.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -261,7 +266,7 @@ fn stop(pid: u32) -> Result<(), DownError> {
     let Some(process) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Err(stuck) };
     let _ = kill_process(process, Signal::TERM);
     for _ in 0..STEPS {
-        if is_gone(pid) {
+        if is_ending(pid) {
             return Ok(());
         }
         std::thread::park_timeout(STEP);

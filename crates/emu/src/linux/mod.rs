@@ -13,7 +13,7 @@ mod state;
 mod sys;
 mod tun;
 
-pub use ask::{ChoiceError, DownError, ExecError, State, Status, choose, down, exec, status};
+pub use ask::{ChoiceError, DownError, ExecError, State, Status, choose, down, exec, settle, status};
 pub use name::{Name, NameError};
 pub use namespace::NamespaceError;
 pub use relay::{Relay, RelayError, RelaySummary};

@@ -144,6 +144,7 @@ impl Session {
         fits(world)?;
         let folder = Folder::of(name);
         let io = |source| UpError::Io { path: name.folder(), source };
+        folder.settle();
         let held = folder.hold().map_err(io)?.ok_or_else(|| UpError::Up { name: name.clone() })?;
         held.before.into_iter().for_each(namespace::end_orphans);
         folder.begin().map_err(io)?;

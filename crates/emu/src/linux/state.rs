@@ -12,7 +12,7 @@ use std::time::Duration;
 /// How often, and how long after each other, a lock is asked for before it counts as another's.
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(10);
-/// How often for the lock of a process that is ending: the kernel takes its devices away before its locks.
+/// How often a process that was killed is looked for before nobody waits for its end any more.
 const ENDING_TRIES: u32 = 1000;
 
 const FACTS: &str = "emulation.json";
@@ -101,8 +101,17 @@ impl Held {
 }
 
 /// Whether a process has ended, or is ending: one without memory runs no more. Its parent may never ask for its end.
-pub(super) fn is_gone(pid: u32) -> bool {
+pub(super) fn is_ending(pid: u32) -> bool {
     fs::read(format!("/proc/{pid}/cmdline")).map_or(true, |line| line.is_empty())
+}
+
+/// Whether a process that is ending may still have files: its last thread closes them before it becomes a zombie.
+fn has_files(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The state follows the name, which may have any letters.
+    let is_zombie = stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'));
+    threads > 1 || (threads == 1 && !is_zombie)
 }
 
 impl Folder {
@@ -110,9 +119,9 @@ impl Folder {
         Self { path: name.folder(), lock: name.lock() }
     }
 
-    /// Takes the lock, from a process that was killed once it is gone; `None`: another process has it.
+    /// Takes the lock; `None`: another process has it.
     pub(super) fn hold(&self) -> io::Result<Option<Held>> {
-        let (path, mut tries, mut ending_tries) = (self.lock.clone(), TRIES, ENDING_TRIES);
+        let (path, mut tries) = (self.lock.clone(), TRIES);
         loop {
             if let Some(folder) = path.parent() {
                 fs::create_dir_all(folder)?;
@@ -127,12 +136,10 @@ impl Folder {
             };
             match file.try_lock() {
                 Ok(()) => {}
+                Err(TryLockError::WouldBlock) if tries == 0 => return Ok(None),
                 // Who only asks whether it is up holds it for a moment.
                 Err(TryLockError::WouldBlock) => {
-                    let left =
-                        if self.holder().is_some_and(is_gone) { &mut ending_tries } else { &mut tries };
-                    let Some(fewer) = left.checked_sub(1) else { return Ok(None) };
-                    *left = fewer;
+                    tries -= 1;
                     std::thread::park_timeout(PAUSE);
                     continue;
                 }
@@ -167,10 +174,21 @@ impl Folder {
         fs::read_to_string(&self.lock).ok()?.parse().ok()
     }
 
-    /// Whether a process moves packets for it, or is about to.
+    /// Whether a process moves packets for it, or is about to. One that was killed does not, even while it still has the lock.
     pub(super) fn is_up(&self) -> bool {
         let lock = File::open(&self.lock);
-        lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+        let is_held = lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)));
+        is_held && !self.holder().is_some_and(is_ending)
+    }
+
+    /// Waits until a process that was killed has let go of its locks: the kernel takes its devices away before, which lasts.
+    pub(super) fn settle(&self) {
+        for _ in 0..ENDING_TRIES {
+            if !self.holder().is_some_and(|pid| is_ending(pid) && has_files(pid)) {
+                return;
+            }
+            std::thread::park_timeout(PAUSE);
+        }
     }
 
     pub(super) fn facts(&self) -> io::Result<Facts> {
