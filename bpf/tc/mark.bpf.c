@@ -36,6 +36,8 @@ PARAMETER __u64 drain_bps;
 PARAMETER __u64 size_bytes;
 PARAMETER __u64 min_bytes;
 PARAMETER __u64 max_bytes;
+/* Whether the device had no qdisc for such programs before, so that it goes with this one. */
+PARAMETER __u32 made_qdisc;
 
 struct port_state {
 	struct bpf_spin_lock lock;

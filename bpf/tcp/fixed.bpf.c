@@ -1,39 +1,24 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * A window that never changes, as a TCP congestion control: it shows what a path does without one, and what the loader does with
- * any control. The window is set where losses, idle times and restarts would have changed it.
+ * any control. Losses, marks and idle times leave it alone; the socket's own bound holds.
  */
-#include <linux/types.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
-/* Only what is used; libbpf finds the members in the running kernel by their names. */
-struct sock {
-} __attribute__((preserve_access_index));
-
-struct tcp_sock {
-	__u32 snd_cwnd;
-} __attribute__((preserve_access_index));
-
-struct tcp_congestion_ops {
-	void (*init)(struct sock *sk);
-	__u32 (*ssthresh)(struct sock *sk);
-	void (*cong_avoid)(struct sock *sk, __u32 ack, __u32 acked);
-	__u32 (*undo_cwnd)(struct sock *sk);
-	__u32 flags;
-	char name[16];
-};
-
-/* May be the default of a network namespace. */
-#define TCP_CONG_NON_RESTRICTED 1
+#include "window.h"
 
 /* Packets. */
-const volatile __u32 window = 32;
+PARAMETERS __u32 window = 32;
+
+INLINE void publish(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->snd_cwnd = clamped_pkts(tp, (__u64)window << 32);
+}
 
 SEC("struct_ops")
 void BPF_PROG(fixed_init, struct sock *sk)
 {
-	((struct tcp_sock *)sk)->snd_cwnd = window;
+	publish(sk);
 }
 
 SEC("struct_ops")
@@ -43,25 +28,34 @@ __u32 BPF_PROG(fixed_ssthresh, struct sock *sk)
 }
 
 SEC("struct_ops")
-void BPF_PROG(fixed_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
+void BPF_PROG(fixed_cong_control, struct sock *sk, __u32 ack_seq, int flag, const struct rate_sample *rs)
 {
-	((struct tcp_sock *)sk)->snd_cwnd = window;
+	publish(sk);
+}
+
+/* A time-out sets the window to one packet before. */
+SEC("struct_ops")
+void BPF_PROG(fixed_set_state, struct sock *sk, __u8 state)
+{
+	publish(sk);
 }
 
 SEC("struct_ops")
 __u32 BPF_PROG(fixed_undo_cwnd, struct sock *sk)
 {
-	return window;
+	publish(sk);
+	return tcp_sk(sk)->snd_cwnd;
 }
 
-char _license[] SEC("license") = "Dual MIT/GPL";
-
-SEC(".struct_ops.link")
+SEC(STRUCT_OPS)
 struct tcp_congestion_ops fixed = {
+	.name = "fixed",
+	.flags = TCP_CONG_NON_RESTRICTED,
 	.init = (void *)fixed_init,
 	.ssthresh = (void *)fixed_ssthresh,
-	.cong_avoid = (void *)fixed_cong_avoid,
+	.set_state = (void *)fixed_set_state,
+	.cong_control = (void *)fixed_cong_control,
 	.undo_cwnd = (void *)fixed_undo_cwnd,
-	.flags = TCP_CONG_NON_RESTRICTED,
-	.name = "fixed",
 };
+
+char _license[] SEC("license") = "Dual MIT/GPL";

@@ -104,7 +104,7 @@ INLINE void publish(struct sock *sk, struct gemini *g)
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	g->cwnd_q32 = max_u64(min_u64(g->cwnd_q32, cap_q32(tp, params.max_cwnd_pkts)), ONE_Q32);
-	tp->snd_cwnd = min_u64(whole_pkts(g->cwnd_q32), max_u64(tp->snd_cwnd_clamp, 1));
+	tp->snd_cwnd = clamped_pkts(tp, g->cwnd_q32);
 	tp->snd_ssthresh = whole_ssthresh_pkts(g->ssthresh_q32);
 	set_pacing_rate(sk, g->cwnd_q32, tp->srtt_us);
 }
@@ -216,7 +216,8 @@ void BPF_PROG(gemini_cong_control, struct sock *sk, __u32 ack_seq, int flag, con
 	struct ack_event ack;
 	int wan;
 
-	if (!read_ack(&ack, sk, flag, rs))
+	/* The handshake's ACK comes before init: there is no window yet. */
+	if (!g->cwnd_q32 || !read_ack(&ack, sk, flag, rs))
 		return;
 	update_transport_state(g, &ack);
 	/* Lines 2 and 3. Before the first round is over there is no RTT_min, and no RTT_base to add to either. */
@@ -235,6 +236,10 @@ void BPF_PROG(gemini_set_state, struct sock *sk, __u8 state)
 	struct gemini *g = inet_csk_ca(sk);
 	__u64 now_us = tcp_sk(sk)->tcp_mstamp;
 
+	if (!g->cwnd_q32)
+		return;
+	if (state == TCP_CA_LOSS && !is_time_out(tcp_sk(sk), g->cwnd_q32))
+		return;
 	/* A time-out in the midst of a recovery belongs to the same episode: undone, it goes back to before both. */
 	if (g->ca_state < TCP_CA_RECOVERY && state >= TCP_CA_RECOVERY) {
 		g->prior_cwnd_q32 = g->cwnd_q32;

@@ -111,6 +111,7 @@ struct tcp_sock {
 	__u32 srtt_us;      /* smoothed round trip, 1/8 us */
 	__u64 tcp_mstamp;   /* when the current ACK came, us */
 	__u32 lsndtime;     /* when data last left, jiffies */
+	__u32 undo_marker;  /* where the last loss was found; 0: it cannot be undone */
 	__u32 rcv_nxt;
 	__u32 rcv_wup;      /* rcv_nxt when the last ACK left */
 	__u8 ecn_flags;

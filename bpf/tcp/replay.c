@@ -11,6 +11,7 @@
  *     a NOW RTT ACKED MARKED IN_FLIGHT LIMITED   an ACK; RTT 0: of a retransmission
  *     l NOW                                      a loss was found
  *     t NOW IN_FLIGHT                            a time-out, with so much in flight before
+ *     m NOW                                      the path's MTU has become smaller, and packets leave again
  *     o NOW                                      the losses are repaired
  *     u NOW                                      the last loss was none
  *     i IDLE RTO                                 the first packet after an idle time, in ticks
@@ -94,6 +95,7 @@ static void on_ack(struct sock *sk, const unsigned long long *n)
 static void on_state(struct sock *sk, unsigned long long now_us, __u8 state)
 {
 	tp.tcp_mstamp = now_us;
+	tp.undo_marker = !!state;
 	if (state) {
 		tp.snd_ssthresh = CONTROL.ssthresh(sk);
 		if (state == TCP_CA_LOSS)
@@ -132,6 +134,8 @@ static int on_event(struct sock *sk, char kind, const unsigned long long *n)
 		tp.srtt_us = n[0] << 3;
 		tp.mss_cache = n[1];
 		tp.snd_cwnd = n[2];
+		/* The kernel forgets what the handshake made of it (tcp_init_metrics). */
+		tp.snd_ssthresh = TCP_INFINITE_SSTHRESH;
 		CONTROL.init(sk);
 		return 1;
 	case 'a':
@@ -143,6 +147,11 @@ static int on_event(struct sock *sk, char kind, const unsigned long long *n)
 	case 't':
 		tp.packets_out = n[1];
 		on_state(sk, n[0], TCP_CA_LOSS);
+		return 1;
+	case 'm':
+		tp.tcp_mstamp = n[0];
+		tp.undo_marker = 0;
+		CONTROL.set_state(sk, TCP_CA_LOSS);
 		return 1;
 	case 'o':
 		on_state(sk, n[0], 0);

@@ -110,7 +110,7 @@ INLINE void publish(struct sock *sk, struct unocc *u)
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	clamp_window(u, tp);
-	tp->snd_cwnd = min_u64(whole_pkts(u->cwnd_q32), max_u64(tp->snd_cwnd_clamp, 1));
+	tp->snd_cwnd = clamped_pkts(tp, u->cwnd_q32);
 	tp->snd_ssthresh = tp->snd_cwnd;
 	if (u->base_rtt_us != NO_RTT)
 		set_pacing_rate(sk, u->cwnd_q32, (__u64)u->base_rtt_us * 8);
@@ -296,7 +296,8 @@ void BPF_PROG(unocc_cong_control, struct sock *sk, __u32 ack_seq, int flag, cons
 	struct unocc *u = inet_csk_ca(sk);
 	struct ack_event ack;
 
-	if (!read_ack(&ack, sk, flag, rs))
+	/* The handshake's ACK comes before init: there is no window yet. */
+	if (!u->cwnd_q32 || !read_ack(&ack, sk, flag, rs))
 		return;
 	if (ack.rtt_us)
 		learn_base(u, tp, ack.rtt_us);
@@ -319,8 +320,11 @@ void BPF_PROG(unocc_set_state, struct sock *sk, __u8 state)
 	struct unocc *u = inet_csk_ca(sk);
 	__u64 now_us = tp->tcp_mstamp;
 
-	if (state != TCP_CA_LOSS)
+	if (state != TCP_CA_LOSS || !u->cwnd_q32 || !is_time_out(tp, u->cwnd_q32))
 		return;
+	/* No ACK has opened a period yet: of the whole first window nothing arrived, and the kernel's one packet stays. */
+	if (!u->in_qa && !u->qa_us)
+		u->cwnd_q32 = ONE_Q32;
 	if (u->in_qa && now_us >= u->qa_us && !evaluate_qa(u, tp, now_us))
 		/* No ACK may ever come to open the next period; what was lost is about to be in flight again. */
 		open_qa(u, now_us, u->qa_period_us, tp->packets_out - tp->sacked_out);

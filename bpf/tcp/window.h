@@ -49,6 +49,21 @@ INLINE __u32 whole_pkts(__u64 window_q32)
 	return max_u64((window_q32 >> 32) + !!(window_q32 & 0xffffffff), 1);
 }
 
+/* The same within the socket's own bound: what the kernel gets. */
+INLINE __u32 clamped_pkts(const struct tcp_sock *tp, __u64 window_q32)
+{
+	return min_u64(whole_pkts(window_q32), max_u64(tp->snd_cwnd_clamp, 1));
+}
+
+/*
+ * Whether the state of a loss is that of a time-out. A smaller path MTU has the kernel send again what is too large, in that state,
+ * too (tcp_simple_retransmit): it leaves the window, which a time-out has just cut, and nothing can be undone.
+ */
+INLINE int is_time_out(const struct tcp_sock *tp, __u64 window_q32)
+{
+	return tp->undo_marker || tp->snd_cwnd < max_u64(clamped_pkts(tp, window_q32), 2);
+}
+
 /* The largest window that the socket and the parameter allow, in q32. */
 INLINE __u64 cap_q32(const struct tcp_sock *tp, __u32 max_cwnd_pkts)
 {

@@ -29,9 +29,13 @@ fn compile(source: &Path, object: &Path) {
     let target = std::env::var_os("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
     // As libbpf's headers name architectures.
     let architecture = match target.to_str() {
+        Some("x86_64") => "x86",
         Some("aarch64") => "arm64",
         Some("riscv64") => "riscv",
-        _ => "x86",
+        _ => panic!(
+            "the programs have not been tried on {}: build without the feature `kernel`",
+            target.display()
+        ),
     };
     let mut command = Command::new("clang");
     command.args(["-target", "bpf", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]);

@@ -8,8 +8,8 @@ use crate::format::{NONE, Table, count, percent, time};
 use crate::{Failure, output};
 use farspan_kernel::{
     Attached, Control, InstallError, Installed, MarkError, Missing, Name, NameError, Namespace,
-    NamespaceError, PhantomError, PhantomQueue, PortStatus, RemoveError, Removed, Restored, SettingError,
-    Settings, Socket, Status, UnknownControl, UpdateError, Updated,
+    NamespaceError, PhantomError, PhantomQueue, PortStatus, Refused, RemoveError, Removed, Restored,
+    SettingError, Settings, Socket, Status, UnknownControl, UpdateError, Updated,
 };
 use serde::Serialize;
 
@@ -29,7 +29,9 @@ bad_input!(Missing, NameError, PhantomError, SettingError, UnknownControl);
 impl From<NamespaceError> for Failure {
     fn from(error: NamespaceError) -> Self {
         match error {
-            NamespaceError::Unknown { .. } => Self::BadInput(error.to_string()),
+            NamespaceError::Unknown { .. } | NamespaceError::Closed { .. } => {
+                Self::BadInput(error.to_string())
+            }
             _ => Self::Failed(error.to_string()),
         }
     }
@@ -38,9 +40,10 @@ impl From<NamespaceError> for Failure {
 impl From<InstallError> for Failure {
     fn from(error: InstallError) -> Self {
         match error {
-            InstallError::Missing(_) | InstallError::Installed { .. } | InstallError::Taken { .. } => {
-                Self::BadInput(error.to_string())
-            }
+            InstallError::Missing(_)
+            | InstallError::Setting(_)
+            | InstallError::Installed { .. }
+            | InstallError::Taken { .. } => Self::BadInput(error.to_string()),
             _ => Self::Failed(error.to_string()),
         }
     }
@@ -49,9 +52,10 @@ impl From<InstallError> for Failure {
 impl From<UpdateError> for Failure {
     fn from(error: UpdateError) -> Self {
         match error {
-            UpdateError::Missing(_) | UpdateError::NotInstalled { .. } | UpdateError::Setting(_) => {
-                Self::BadInput(error.to_string())
-            }
+            UpdateError::Missing(_)
+            | UpdateError::NotInstalled { .. }
+            | UpdateError::Unread { .. }
+            | UpdateError::Setting(_) => Self::BadInput(error.to_string()),
             _ => Self::Failed(error.to_string()),
         }
     }
@@ -69,9 +73,10 @@ impl From<RemoveError> for Failure {
 impl From<MarkError> for Failure {
     fn from(error: MarkError) -> Self {
         match error {
-            MarkError::Missing(_) | MarkError::NoDevice { .. } | MarkError::NotMarked { .. } => {
-                Self::BadInput(error.to_string())
-            }
+            MarkError::Missing(_)
+            | MarkError::NoDevice { .. }
+            | MarkError::Foreign { .. }
+            | MarkError::NotMarked { .. } => Self::BadInput(error.to_string()),
             _ => Self::Failed(error.to_string()),
         }
     }
@@ -112,7 +117,8 @@ fn install(args: &KernelInstallArgs) -> Result<(), Failure> {
 }
 
 fn in_force(name: &Name, installed: &Installed) -> String {
-    format!("{name} is in the kernel: map {}\nparameters: {}\n", installed.map, installed.settings)
+    let settings = installed.settings.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string);
+    format!("{name} is in the kernel: map {}\nparameters: {settings}\n", installed.map)
 }
 
 fn how_to_use(control: Control, name: &Name, namespace: Option<&Namespace>) -> String {
@@ -148,10 +154,12 @@ fn update(args: &KernelUpdateArgs, update: Update) -> Result<(), Failure> {
     text += &kept(&sockets);
     output::text(&text);
     unseen.iter().for_each(|error| output::note(&error.to_string()));
-    match failed.first() {
-        Some(error) => Err(Failure::Failed(error.to_string())),
-        None => Ok(()),
-    }
+    all_done(&failed.iter().map(ToString::to_string).collect::<Vec<_>>())
+}
+
+/// One failure of all that could not be done, if there is any.
+fn all_done(failures: &[String]) -> Result<(), Failure> {
+    if failures.is_empty() { Ok(()) } else { Err(Failure::Failed(failures.join("\n"))) }
 }
 
 /// Sockets that keep the program that they have.
@@ -195,10 +203,10 @@ fn remove(args: &KernelRemoveArgs) -> Result<(), Failure> {
             Restored::Done { namespace, default, instead_of: None } => {
                 text += &format!("{namespace}: new connections get {default} again\n");
             }
-            Restored::Done { namespace, default, instead_of: Some(before) } => {
+            Restored::Done { namespace, default, instead_of: Some(Refused { default: before, source }) } => {
                 text += &format!(
-                    "{namespace}: new connections get {default}; it had {before}, which Linux lets no namespace take (see \
-                     net.ipv4.tcp_allowed_congestion_control)\n"
+                    "{namespace}: new connections get {default}; it had {before}, which it does not take again ({source}; \
+                     net.ipv4.tcp_allowed_congestion_control lists those that it takes)\n"
                 );
             }
             Restored::Failed { source } => failures.push(source.to_string()),
@@ -214,7 +222,7 @@ fn remove(args: &KernelRemoveArgs) -> Result<(), Failure> {
     }
     output::text(&text);
     unseen.iter().for_each(|error| output::note(&error.to_string()));
-    if failures.is_empty() { Ok(()) } else { Err(Failure::Failed(failures.join("\n"))) }
+    all_done(&failures)
 }
 
 /// All that `status` shows.
@@ -226,15 +234,8 @@ struct Shown {
 
 fn status(args: &KernelStatusArgs) -> Result<(), Failure> {
     let name: Option<Name> = args.name.as_deref().map(str::parse).transpose()?;
-    let mut controls = farspan_kernel::status(name.as_ref())?;
     let chosen = namespace(args.netns.as_ref())?;
-    // A path may lead to one that is known by a name.
-    let all = Namespace::all();
-    let known =
-        chosen.as_ref().map(|chosen| all.iter().find(|known| known.id() == chosen.id()).unwrap_or(chosen));
-    if let Some(label) = known.map(ToString::to_string) {
-        controls.iter_mut().for_each(|control| control.sockets.retain(|socket| socket.namespace == label));
-    }
+    let controls = farspan_kernel::status(name.as_ref(), chosen.as_ref())?;
     let ports = match (&name, chosen) {
         (Some(_), _) => Vec::new(),
         (None, Some(chosen)) => farspan_kernel::marked(None, &chosen)?,
@@ -271,7 +272,8 @@ fn page(status: &Status) -> String {
     text.push('\n');
     for program in &status.programs {
         let state = if program.in_force { "new connections get it" } else { "left over" };
-        let settings = program.settings.join(" ");
+        let settings = program.settings.as_ref();
+        let settings = settings.map_or_else(|| "unknown parameters".to_owned(), |all| all.join(" "));
         text += &format!("  map {}: {state}; held by about {}; {settings}\n", program.map, program.holders);
     }
     if !status.defaults.is_empty() {

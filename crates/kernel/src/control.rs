@@ -57,6 +57,16 @@ impl Control {
         }
     }
 
+    /// Pairs of parameters of which the first must not exceed the second.
+    #[must_use]
+    pub const fn orders(self) -> &'static [[&'static str; 2]] {
+        match self {
+            Self::Gemini => &[["h_min", "h_max"], ["min_cwnd", "max_cwnd"], ["start_cwnd", "max_cwnd"]],
+            Self::Unocc => &[["min_cwnd", "max_cwnd"], ["start_cwnd", "max_cwnd"]],
+            Self::Fixed => &[],
+        }
+    }
+
     fn names() -> String {
         Self::ALL.iter().map(|control| control.as_str()).collect::<Vec<_>>().join(", ")
     }
@@ -68,12 +78,14 @@ const MILLI: Unit = Unit::Number { one: 1_000 };
 /// Rates are bytes per second there.
 const RATE: Unit = Unit::Rate { bps: 8 };
 const US: Unit = Unit::MICROSECONDS;
+/// Rates of 100 Kbit/s to 500 Gbit/s: more would leave 64 bits in products of the programs.
+const RATES: (u64, u64) = (12_500, 62_500_000_000);
 const TEN_SECONDS: u64 = 10_000_000;
 /// The largest window of the programs, packets.
 const MOST_CWND: u64 = 1 << 20;
 
 const GEMINI: &[Parameter] = &[
-    Parameter::new(["line_rate", "line_rate_bytes_per_s"], RATE, (12_500, 1 << 36), "C: the rate of the NIC"),
+    Parameter::new(["line_rate", "line_rate_bytes_per_s"], RATE, RATES, "C: the rate of the NIC"),
     Parameter::new(
         ["k", "k_bytes"],
         Unit::Bytes,
@@ -141,7 +153,7 @@ const GEMINI: &[Parameter] = &[
 ];
 
 const UNOCC: &[Parameter] = &[
-    Parameter::new(["line_rate", "line_rate_bytes_per_s"], RATE, (12_500, 1 << 36), "C: the rate of the NIC"),
+    Parameter::new(["line_rate", "line_rate_bytes_per_s"], RATE, RATES, "C: the rate of the NIC"),
     Parameter::new(
         ["k", "k_bytes"],
         Unit::Bytes,
@@ -251,6 +263,9 @@ mod tests {
             for (index, parameter) in control.parameters().iter().enumerate() {
                 assert!(parameter.least < parameter.most, "{}", parameter.key);
                 assert!(control.parameters()[..index].iter().all(|other| other.key != parameter.key));
+            }
+            for key in control.orders().as_flattened() {
+                assert!(control.parameters().iter().any(|parameter| parameter.key == *key), "{key}");
             }
         }
     }

@@ -9,12 +9,58 @@ use std::str::FromStr;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Name(String);
 
-/// The text is no name.
+/// The text is no name that a control can have.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "{0:?} names no congestion control: give 1 to 15 lower-case letters, digits and `_`, a letter first (Linux takes no others)"
-)]
-pub struct NameError(String);
+#[non_exhaustive]
+pub enum NameError {
+    /// Linux does not take it.
+    #[error(
+        "{text:?} names no congestion control: give 1 to 15 lower-case letters, digits and `_`, a letter first (Linux takes no others)"
+    )]
+    Odd {
+        /// The text.
+        text: String,
+    },
+    /// It means something else.
+    #[error("{text} is the name of a control of Linux, or a word in the lists of `ss`: give another")]
+    Reserved {
+        /// The text.
+        text: String,
+    },
+}
+
+/// The controls of Linux, whose modules could not be loaded any more; and what `ss -i` writes of any socket.
+const RESERVED: [&str; 29] = [
+    "bbr",
+    "bic",
+    "cdg",
+    "cubic",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "reno",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+    "ts",
+    "sack",
+    "ecn",
+    "ecnseen",
+    "fastopen",
+    "app_limited",
+    "unacked",
+    "send",
+    "pacing_rate",
+    "delivery_rate",
+    "busy",
+    "ato",
+];
 
 impl Name {
     /// The longest name that Linux keeps, in bytes.
@@ -33,11 +79,13 @@ impl FromStr for Name {
     fn from_str(text: &str) -> Result<Self, NameError> {
         let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
         let begins = text.as_bytes().first().is_some_and(u8::is_ascii_lowercase);
-        if begins && text.len() <= Self::LONGEST && text.bytes().all(is_part) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(NameError(text.to_owned()))
+        if !begins || text.len() > Self::LONGEST || !text.bytes().all(is_part) {
+            return Err(NameError::Odd { text: text.to_owned() });
         }
+        if RESERVED.contains(&text) {
+            return Err(NameError::Reserved { text: text.to_owned() });
+        }
+        Ok(Self(text.to_owned()))
     }
 }
 
@@ -65,6 +113,9 @@ mod tests {
         for bad in ["", "2gemini", "Gemini", "../x", "a b", "abcdefghijklmnop", "gemini-wan", "_a"] {
             let error = bad.parse::<Name>().unwrap_err().to_string();
             assert!(error.contains("15 lower-case letters"), "{error}");
+        }
+        for reserved in ["cubic", "app_limited"] {
+            assert_eq!(reserved.parse::<Name>(), Err(NameError::Reserved { text: reserved.to_owned() }));
         }
     }
 }

@@ -72,7 +72,7 @@ impl Unit {
     pub fn show(self, raw: u64) -> String {
         match self {
             Self::Packets | Self::Count => raw.to_string(),
-            Self::Bytes => format!("{raw}B"),
+            Self::Bytes => show_bytes(u128::from(raw)),
             Self::Time { ps } => show_time(u128::from(raw) * u128::from(ps)),
             Self::Rate { bps } => show_rate(u128::from(raw) * u128::from(bps)),
             Self::Switch => (if raw == 0 { "off" } else { "on" }).to_owned(),
@@ -99,6 +99,20 @@ impl Unit {
             Self::Number { .. } => "a number, such as 0.5",
         }
     }
+}
+
+fn show_bytes(bytes: u128) -> String {
+    let units = [
+        (1 << 30, "GiB"),
+        (1_000_000_000, "GB"),
+        (1 << 20, "MiB"),
+        (1_000_000, "MB"),
+        (1 << 10, "KiB"),
+        (1_000, "KB"),
+        (1, "B"),
+    ];
+    // Of nothing, the smallest.
+    if bytes == 0 { "0B".to_owned() } else { show_whole(bytes, &units) }
 }
 
 fn show_time(ps: u128) -> String {
@@ -149,7 +163,8 @@ impl Parameter {
     /// Its bounds as they are written.
     #[must_use]
     pub fn bounds(&self) -> String {
-        format!("{} to {}", self.unit.show(self.least), self.unit.show(self.most))
+        let joined = if self.unit == Unit::Switch { "or" } else { "to" };
+        format!("{} {joined} {}", self.unit.show(self.least), self.unit.show(self.most))
     }
 }
 
@@ -184,6 +199,16 @@ pub enum SettingError {
         parameter: Parameter,
         /// The value.
         value: String,
+    },
+    /// Two values do not go together.
+    #[error("{low} is above {high}, which it must not be: {control} would hold {high} alone")]
+    Order {
+        /// The control.
+        control: Control,
+        /// The smaller one, as it is written.
+        low: String,
+        /// The larger one.
+        high: String,
     },
     /// The value is out of bounds.
     #[error("{key}={value} is out of bounds: {}", parameter.bounds(), key = parameter.key)]
@@ -234,6 +259,34 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Whether the values go together; those that are not set are `default`'s.
+    ///
+    /// # Errors
+    /// If one exceeds another that bounds it.
+    #[cfg(all(target_os = "linux", feature = "load"))]
+    pub(crate) fn check(
+        &self,
+        control: Control,
+        default: impl Fn(&Parameter) -> Option<u64>,
+    ) -> Result<(), SettingError> {
+        let all = self.clone().or(control, default);
+        for [low, high] in control.orders() {
+            if let (Some(least), Some(most)) = (all.get(low), all.get(high))
+                && least > most
+            {
+                let [low, high] = [low, high].map(|key| all.text(key));
+                return Err(SettingError::Order { control, low, high });
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(all(target_os = "linux", feature = "load"))]
+    fn text(&self, key: &str) -> String {
+        let found = self.iter().find(|(parameter, _)| parameter.key == key);
+        found.map_or_else(String::new, |(parameter, raw)| format!("{key}={}", parameter.unit.show(raw)))
+    }
+
     /// The value of a parameter as the program holds it, if it is set.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<u64> {
@@ -259,12 +312,12 @@ impl Settings {
             .collect()
     }
 
-    /// Sets what a running program holds, by the names of its variables, for the parameters that are not set yet.
+    /// Sets what is held elsewhere, for the parameters that are not set yet.
     #[cfg(all(target_os = "linux", feature = "load"))]
-    pub(crate) fn or(mut self, control: Control, held: impl Fn(&str) -> Option<u64>) -> Self {
+    pub(crate) fn or(mut self, control: Control, held: impl Fn(&Parameter) -> Option<u64>) -> Self {
         for parameter in control.parameters() {
             if self.get(parameter.key).is_none()
-                && let Some(raw) = held(parameter.variable)
+                && let Some(raw) = held(parameter)
             {
                 self.values.push((*parameter, raw));
             }
@@ -324,6 +377,7 @@ mod tests {
             assert_eq!(unit.read(&unit.show(raw)), Some(raw), "{text}");
         }
         assert_eq!([half.show(32_768), half.show(65_536), half.show(0)], ["0.5", "1", "0"]);
+        assert_eq!([75_000, 1 << 28, 1_500, 0].map(|raw| Unit::Bytes.show(raw)), ["75KB", "256MiB", "1500B", "0B"]);
         assert_eq!([Unit::MICROSECONDS.show(2000), Unit::MICROSECONDS.show(0)], ["2ms", "0s"]);
     }
 

@@ -26,22 +26,20 @@ pub struct Replayed {
 }
 
 /// No windows of the C control.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// There is no C compiler.
+    #[error("there is no C compiler `cc`: apt-get install gcc")]
     NoCompiler,
     /// The compiler refuses the source, with this to say.
+    #[error("the compiler refuses the control: {0}")]
     Refused(String),
     /// The program failed, with this to say.
+    #[error("the control failed: {0}")]
     Failed(String),
     /// A file or a process failed.
-    Io(io::Error),
-}
-
-impl From<io::Error> for ReplayError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
+    #[error("a file or a process failed: {0}")]
+    Io(#[from] io::Error),
 }
 
 fn said(output: &Output) -> String {

@@ -9,6 +9,9 @@ use farspan_units::{Bytes, Duration, Rate};
 /// Payload of a full packet over Ethernet, with timestamps.
 pub const MSS: u64 = 1448;
 
+/// The rate for which the defaults of the C controls are made, in bit/s.
+pub const DEFAULT_RATE_BPS: u64 = 1_000_000_000;
+
 /// A control that both languages have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Name {
@@ -29,7 +32,8 @@ impl Name {
     }
 }
 
-/// A control on a path. Its constants are the defaults of each language, so that these are compared too.
+/// A control on a path. Its constants are the defaults of each language, so that these are compared too; those that follow from the
+/// path's rate are the defaults at [`DEFAULT_RATE_BPS`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Setting {
     /// The control.
@@ -114,18 +118,27 @@ impl Setting {
     /// The parameters of the C control that differ from its defaults: what the path says.
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
-        let mut values = vec![
-            ("line_rate_bytes_per_s", self.rate_bps / 8),
-            ("start_pkts", self.start_pkts),
-            ("min_cwnd_pkts", self.min_cwnd_pkts),
-        ];
-        match self.name {
-            Name::Gemini => values.push(("k_bytes", self.gemini_k())),
-            Name::Unocc => values.extend([
-                ("base_rtt_us", self.base_rtt_us),
-                ("intra_rtt_us", self.intra_rtt_us),
-                ("tolerance_us", self.tolerance_us()),
-            ]),
+        let mut values = Vec::new();
+        if self.rate_bps != DEFAULT_RATE_BPS {
+            values.push(("line_rate_bytes_per_s", self.rate_bps / 8));
+            values.push(match self.name {
+                Name::Gemini => ("k_bytes", self.gemini_k()),
+                Name::Unocc => ("tolerance_us", self.tolerance_us()),
+            });
+        }
+        // The kernel's own first window is ten packets.
+        if self.start_pkts != 10 || self.name == Name::Unocc {
+            values.push(("start_pkts", self.start_pkts));
+        }
+        if self.min_cwnd_pkts != 2 {
+            values.push(("min_cwnd_pkts", self.min_cwnd_pkts));
+        }
+        if self.intra_rtt_us != 14 {
+            values.push(("intra_rtt_us", self.intra_rtt_us));
+        }
+        // Where it is not above the floor of those that are measured, it has to be given.
+        if self.name == Name::Unocc && self.base_rtt_us < 100 {
+            values.push(("base_rtt_us", self.base_rtt_us));
         }
         values.iter().map(|(name, value)| format!("{name}={value}")).collect()
     }

@@ -2,7 +2,7 @@
 //! live on because something holds them.
 
 use super::object::{held, member};
-use crate::{Control, Name, Settings};
+use crate::{Control, Name, Parameter, Settings};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Struct;
 use libbpf_rs::query::{LinkTypeInfo, MapInfoIter, ProgInfoIter, ProgInfoQueryOptions};
@@ -18,8 +18,8 @@ pub(super) struct Instance {
     pub(super) control: Option<Control>,
     /// How much holds it, at about: the link, sockets, namespaces' defaults.
     pub(super) holders: u32,
-    /// Its parameters.
-    pub(super) settings: Settings,
+    /// Its parameters; `None`: they cannot be read.
+    pub(super) settings: Option<Settings>,
 }
 
 /// Where the kernel keeps what is looked for in the value of such a map.
@@ -73,17 +73,19 @@ impl Instance {
         let name = value.get(layout.name..layout.name + 16)?.split(|byte| *byte == 0).next()?;
         let name: Name = std::str::from_utf8(name).ok()?.parse().ok()?;
         let control = symbol.parse::<Control>().ok();
-        let settings = control.map(|control| settings(control, word(&value, layout.program)?));
-        let settings = settings.flatten().unwrap_or_default();
+        let settings = control.and_then(|control| settings(control, word(&value, layout.program)?));
         Some((name, Self { map, control, holders: word(&value, layout.holders)?, settings }))
     }
 }
 
-/// The parameters that a program of a control reads.
+/// The parameters that a program of a control reads: all of them, or none.
 fn settings(control: Control, program: u32) -> Option<Settings> {
     let variables = constants(program)?;
-    let get = |key: &str| variables.iter().find(|(name, _)| name == key).map(|(_, raw)| *raw);
-    Some(Settings::default().or(control, get))
+    let get = |parameter: &Parameter| {
+        variables.iter().find(|(name, _)| name == parameter.variable).map(|(_, raw)| *raw)
+    };
+    let settings = Settings::default().or(control, get);
+    (settings.iter().count() == control.parameters().len()).then_some(settings)
 }
 
 /// The variables that a program only reads, with their values.
@@ -91,7 +93,7 @@ pub(super) fn constants(program: u32) -> Option<Vec<(String, u64)>> {
     let maps = maps_of(program)?;
     let constants = maps.into_iter().filter_map(|id| MapHandle::from_map_id(id).ok());
     // The kernel keeps 15 letters: `gemini.b.rodata`, `.rodata`.
-    let constants = constants.into_iter().find(|map| map.name().to_string_lossy().contains(".rodata"))?;
+    let constants = constants.into_iter().find(|map| map.name().to_string_lossy().ends_with(".rodata"))?;
     let data = constants.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()??;
     Some(held(program, &data))
 }

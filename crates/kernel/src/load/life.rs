@@ -1,11 +1,12 @@
 //! The life of a control: installed, replaced, removed.
 
+use super::before::forget_all;
 use super::instance::{Instance, linked};
 use super::missing::{Missing, check};
 use super::netns::{Namespace, NamespaceError};
 use super::object::{LoadError, Opened, listened};
 use super::pin::{BPFFS, Pins, lock};
-use super::restore::{Restored, restore, take};
+use super::restore::{Restored, ours, restore, take};
 use super::sockets::{Socket, SocketsError};
 use super::sys::update_link;
 use crate::{Control, Name, SettingError, Settings};
@@ -26,8 +27,8 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 pub struct Installed {
     /// The id of the map of its operations.
     pub map: u32,
-    /// Its parameters, all of them.
-    pub settings: Settings,
+    /// Its parameters, all of them; `None`: they cannot be read.
+    pub settings: Option<Settings>,
 }
 
 /// Why a control was not installed. Nothing of it is left then, unless it was there before.
@@ -48,17 +49,21 @@ pub enum InstallError {
     },
     /// Another control has the name.
     #[error(
-        "Linux has a congestion control {name} that farspan did not install: give this one another name by --as"
+        "Linux has a congestion control {name} that this command has no pin of: `farspan kernel status {name}` shows whose it is; give \
+         this one another name by --as"
     )]
     Taken {
         /// The name.
         name: Name,
     },
+    /// A setting is refused.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// The kernel refuses the program.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The kernel does not register it.
-    #[error("the kernel does not register {name}: {source}\n{log}")]
+    #[error("the kernel does not register {name}: {source}; `bpftool struct_ops` shows what it has\n{log}")]
     Register {
         /// The name.
         name: Name,
@@ -99,19 +104,26 @@ pub enum UpdateError {
     #[error(transparent)]
     Setting(#[from] SettingError),
     /// The kernel refuses the program.
-    #[error("{0}the program that was there goes on")]
-    Load(LoadError),
+    #[error("{0}\nthe program that was there goes on")]
+    Load(#[from] LoadError),
+    /// Parameters of the program that is there cannot be read, so that they cannot be kept.
+    #[error(
+        "the parameters that {name} has now cannot be read: `farspan kernel replace {name} --set ...` sets all of them anew"
+    )]
+    Unread {
+        /// The name.
+        name: Name,
+    },
     /// The kernel does not put it in place.
-    #[error("the kernel does not replace {name}, whose program goes on: {source}")]
+    #[error(
+        "the kernel does not replace {name}, whose program goes on: {source}; `farspan kernel status {name}` shows it"
+    )]
     Refused {
         /// The name.
         name: Name,
         /// The error of the operating system.
         source: io::Error,
     },
-    /// It cannot be the default of the namespace.
-    #[error(transparent)]
-    Namespace(#[from] NamespaceError),
 }
 
 /// Why a control was not removed.
@@ -183,11 +195,15 @@ const fn object(control: Control) -> &'static [u8] {
 }
 
 /// Brings a control into the kernel under a name: it is checked, and not registered yet.
-fn load(control: Control, name: &Name, settings: &Settings) -> Result<Object, LoadError> {
+fn load<E>(control: Control, name: &Name, settings: &Settings) -> Result<Object, E>
+where
+    E: From<LoadError> + From<SettingError>,
+{
     let mut opened = Opened::new(control.as_str(), object(control))?;
     opened.set(settings.iter().map(|(parameter, raw)| (parameter.variable, raw)))?;
+    settings.check(control, |parameter| opened.value(parameter.variable))?;
     opened.rename(name.as_str())?;
-    opened.load()
+    Ok(opened.load()?)
 }
 
 /// Registers what was loaded.
@@ -202,11 +218,17 @@ pub(super) fn is_available(name: &Name) -> bool {
     all.split_ascii_whitespace().any(|found| found == name.as_str())
 }
 
-fn installed(pins: &Pins, name: &Name) -> Option<(Instance, Installed)> {
+/// The program in force of a control that is installed.
+fn in_force(pins: &Pins, name: &Name) -> Option<Instance> {
     let map = linked(&pins.link())?;
-    let instance = Instance::of(name).into_iter().find(|instance| instance.map == map)?;
-    let installed = Installed { map, settings: instance.settings.clone() };
-    Some((instance, installed))
+    Instance::of(name).into_iter().find(|instance| instance.map == map)
+}
+
+impl Installed {
+    fn read(pins: &Pins, name: &Name) -> Option<Self> {
+        let Instance { map, settings, .. } = in_force(pins, name)?;
+        Some(Self { map, settings })
+    }
 }
 
 /// Installs a control under a name, and makes it the default of a namespace if one is given.
@@ -225,16 +247,16 @@ pub fn install(
     check()?;
     let _alone = lock().map_err(|source| InstallError::Pin { name: name.clone(), source })?;
     let pins = Pins::of(name);
-    if let Some((instance, found)) = installed(&pins, name) {
-        let namespace = namespace.filter(|_| settings.is_empty() && instance.control == Some(control));
+    if let Some(Instance { control: found, map, settings: held, .. }) = in_force(&pins, name) {
+        let namespace = namespace.filter(|_| settings.is_empty() && found == Some(control));
         let namespace = namespace.ok_or_else(|| InstallError::Installed { name: name.clone() })?;
-        take(&pins, name, namespace)?;
-        return Ok(found);
+        take(name, namespace)?;
+        return Ok(Installed { map, settings: held });
     }
     if is_available(name) {
         return Err(InstallError::Taken { name: name.clone() });
     }
-    let mut object = load(control, name, settings)?;
+    let mut object: Object = load::<InstallError>(control, name, settings)?;
     let pin = |source| InstallError::Pin { name: name.clone(), source };
     pins.create().map_err(pin)?;
     let (link, log) = listened(|| register(&mut object));
@@ -243,11 +265,13 @@ pub fn install(
         Err(source) => Err(InstallError::Register { name: name.clone(), source, log }),
     };
     // The pin holds it from here on. What could not be kept leaves nothing.
-    kept.inspect_err(|_| drop(pins.remove()))?;
-    if let Some(namespace) = namespace {
-        take(&pins, name, namespace).inspect_err(|_| drop(pins.remove()))?;
-    }
-    installed(&pins, name).map(|(_, installed)| installed).ok_or_else(|| pin(io::ErrorKind::NotFound.into()))
+    let taken = kept.and_then(|()| Ok(namespace.map_or(Ok(()), |namespace| take(name, namespace))?));
+    let installed =
+        taken.and_then(|()| Installed::read(&pins, name).ok_or_else(|| pin(io::ErrorKind::NotFound.into())));
+    installed.inspect_err(|_| {
+        drop(namespace.and_then(|namespace| restore(name, namespace, &ours())));
+        drop(pins.remove());
+    })
 }
 
 /// Changes parameters of an installed control, and keeps the others: the program of this build takes the place of the one that is
@@ -278,37 +302,42 @@ fn update(
     let _alone = lock().map_err(|source| UpdateError::Refused { name: name.clone(), source })?;
     let pins = Pins::of(name);
     let not_installed = || UpdateError::NotInstalled { name: name.clone() };
-    let (instance, before) = installed(&pins, name).ok_or_else(not_installed)?;
-    let control = instance.control.ok_or_else(not_installed)?;
+    let before = in_force(&pins, name).ok_or_else(not_installed)?;
+    let control = before.control.ok_or_else(not_installed)?;
     let mut settings = Settings::parse(control, texts)?;
     if keeps {
-        settings = settings.or(control, |key| before.settings.get(key));
+        let held = before.settings.ok_or_else(|| UpdateError::Unread { name: name.clone() })?;
+        settings = settings.or(control, |parameter| held.get(parameter.key));
     }
-    let mut object = load(control, name, &settings).map_err(UpdateError::Load)?;
+    let mut object: Object = load::<UpdateError>(control, name, &settings)?;
     let (sockets, unseen) = sockets(name);
     swap(&pins, name, &mut object)?;
-    // A link's update leaves the defaults of namespaces on the old program.
-    let (mut defaults, mut failed) = (Vec::new(), Vec::new());
+    let (defaults, mut failed) = move_defaults(name);
+    if let Some(namespace) = namespace {
+        failed.extend(take(name, namespace).err());
+    }
+    let installed = Installed::read(&pins, name).ok_or_else(not_installed)?;
+    Ok(Updated { installed, defaults, failed, sockets, unseen })
+}
+
+/// Moves the defaults of namespaces, which a link's update leaves on the old program; gives those that could not be moved, too.
+fn move_defaults(name: &Name) -> (Vec<String>, Vec<NamespaceError>) {
+    let (mut moved, mut failed) = (Vec::new(), Vec::new());
     for place in Namespace::all() {
         match place.default_control() {
             Ok(default) if default == name.as_str() => {}
             Ok(_) => continue,
-            Err(error) if error.is_gone() => continue,
             Err(error) => {
                 failed.push(error);
                 continue;
             }
         }
         match place.set_default_control(name.as_str()) {
-            Ok(()) => defaults.push(place.to_string()),
+            Ok(()) => moved.push(place.to_string()),
             Err(source) => failed.push(place.failed("its default stays on the old program")(source)),
         }
     }
-    if let Some(namespace) = namespace {
-        take(&pins, name, namespace)?;
-    }
-    let installed = installed(&pins, name).map(|(_, installed)| installed).ok_or_else(not_installed)?;
-    Ok(Updated { installed, defaults, failed, sockets, unseen })
+    (moved, failed)
 }
 
 /// Puts what was loaded in the place of what the pinned link holds.
@@ -351,18 +380,26 @@ pub fn remove(name: &Name, namespace: Option<&Namespace>) -> Result<Removed, Rem
     check()?;
     let _alone = lock().map_err(|source| RemoveError::Pin { name: name.clone(), source })?;
     let pins = Pins::of(name);
-    if !pins.is_there() {
+    let (ours, all) = (ours(), namespace.map_or_else(Namespace::all, |namespace| vec![namespace.clone()]));
+    // Its pins may be gone, with the file system that had them, and namespaces still have it.
+    let has_it = |place: &Namespace| place.default_control().is_ok_and(|default| default == name.as_str());
+    let is_left = || ours.contains(name) && (is_available(name) || all.iter().any(has_it));
+    if !pins.is_there() && !is_left() {
         return Err(RemoveError::NotInstalled { name: name.clone() });
     }
-    let all = namespace.map_or_else(Namespace::all, |namespace| vec![namespace.clone()]);
-    let defaults = all.iter().filter_map(|namespace| restore(&pins, name, namespace)).collect();
+    let defaults: Vec<_> = all.iter().filter_map(|namespace| restore(name, namespace, &ours)).collect();
     if namespace.is_none() {
         let pin = |source| RemoveError::Pin { name: name.clone(), source };
-        // Another process may hold the link: it is told that it is over. Older kernels do not know how.
+        // Another process may hold the link: the kernel takes the control from it. Older kernels do not know how.
         if let Ok(link) = Link::open(pins.link()) {
             let _ = link.detach();
         }
         pins.remove().map_err(pin)?;
+        // What a namespace had is kept as long as it has not got it back.
+        let is_whole = defaults.iter().all(|restored| matches!(restored, Restored::Done { .. }));
+        if is_whole && Pins::names().is_empty() {
+            forget_all().map_err(pin)?;
+        }
         let is_gone = (0..LOOKS).any(|look| {
             if look > 0 {
                 std::thread::park_timeout(BETWEEN_LOOKS);
@@ -382,29 +419,27 @@ pub fn remove(name: &Name, namespace: Option<&Namespace>) -> Result<Removed, Rem
 mod tests {
     use super::*;
 
-    /// The page's row of a parameter: one that begins with its key, or lists it.
-    fn row<'a>(page: &'a str, control: Control, key: &str) -> Option<&'a str> {
-        let table = page.split(&format!("\n| {control} | values")).nth(1)?.split("\n\n").next()?;
-        let keys = |row: &str| row.split('|').nth(1).unwrap_or_default().to_owned();
-        table.lines().find(|row| keys(row).split(',').any(|listed| listed.trim() == key))
+    /// The page's table of a control's parameters.
+    fn table(control: Control) -> String {
+        let opened = Opened::new(control.as_str(), object(control)).unwrap();
+        let mut table = format!("| {control} | values | default | |\n|---|---|---|---|\n");
+        for parameter in control.parameters() {
+            let (key, about) = (parameter.key, parameter.about);
+            let default = opened.value(parameter.variable).expect(key);
+            assert!((parameter.least..=parameter.most).contains(&default), "{control}: {key}={default}");
+            let text = parameter.unit.show(default);
+            assert_eq!(parameter.unit.read(&text), Some(default), "{control}: {key}={text}");
+            table += &format!("| {key} | {} | {text} | {about} |\n", parameter.bounds());
+        }
+        table
     }
 
     #[test]
     fn parameters_are_variables_of_the_programs_with_defaults_within_bounds_as_the_page_has_them() {
         let page = include_str!("../../../../docs/src/kernel.md");
         for control in Control::ALL {
-            let opened = Opened::new(control.as_str(), object(*control)).unwrap();
-            for parameter in control.parameters() {
-                let key = parameter.key;
-                let default = opened.default(parameter.variable).expect(key);
-                assert!((parameter.least..=parameter.most).contains(&default), "{control}: {key}={default}");
-                let text = parameter.unit.show(default);
-                assert_eq!(parameter.unit.read(&text), Some(default), "{control}: {key}={text}");
-                if *control != Control::Fixed {
-                    let row = row(page, *control, key).expect(key);
-                    assert!(row.contains(&text), "{control}: {key} is {text}, and the page says {row}");
-                }
-            }
+            let table = table(*control);
+            assert!(page.contains(&table), "docs/src/kernel.md: the table of {control} is\n{table}");
         }
     }
 }

@@ -4,15 +4,18 @@ use super::instance::{constants, maps_of};
 use super::missing::{Missing, root};
 use super::netns::Namespace;
 use super::object::{LoadError, Opened};
+use super::pin::wait_for;
 use crate::PhantomQueue;
 use libbpf_rs::{MapCore as _, MapFlags, MapHandle, TC_EGRESS, TC_INGRESS, TcHook};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketType};
 use serde::Serialize;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::process::{Command, Stdio};
 
-/// The program's place among the filters of a port: ours alone.
+/// The program's place among the filters of a port.
 const PRIORITY: u32 = 0xfa5;
 const HANDLE: u32 = 1;
 
@@ -31,6 +34,15 @@ pub enum MarkError {
         /// Where it was looked for.
         namespace: String,
     },
+    /// Another program has the place.
+    #[error(
+        "{device} has a filter at egress with priority {PRIORITY} that is no phantom queue of farspan's: `tc filter show dev {device} \
+         egress` shows it; it stays"
+    )]
+    Foreign {
+        /// The device.
+        device: String,
+    },
     /// The device has no phantom queue.
     #[error("{device} has no phantom queue: `farspan kernel mark --dev {device} --rate R` gives it one")]
     NotMarked {
@@ -41,7 +53,7 @@ pub enum MarkError {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The device does not take the program, or does not give it back.
-    #[error("{device}: {task}: {source}; the kernel needs CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS")]
+    #[error("{device}: {task}: {source}")]
     Refused {
         /// The device.
         device: String,
@@ -50,11 +62,13 @@ pub enum MarkError {
         /// The error of the operating system.
         source: libbpf_rs::Error,
     },
-    /// The namespace cannot be entered.
-    #[error("{namespace}: cannot be entered ({source})")]
+    /// The namespace cannot be entered, or another command has its lock.
+    #[error("{namespace}: {task} ({source})")]
     Namespace {
         /// The namespace.
         namespace: String,
+        /// The step that failed.
+        task: &'static str,
         /// The error of the operating system.
         source: io::Error,
     },
@@ -105,7 +119,8 @@ pub struct PortStatus {
 const WORDS: usize = 8;
 
 impl PortStatus {
-    fn read(device: &str, program: u32) -> Option<Self> {
+    /// That of a program; `None`: the program is none of ours.
+    fn read(device: &str, program: u32) -> Option<(Self, bool)> {
         let constants = constants(program)?;
         let constant = |key: &str| constants.iter().find(|(name, _)| name == key).map(|(_, raw)| *raw);
         let maps = maps_of(program)?.into_iter().filter_map(|id| MapHandle::from_map_id(id).ok());
@@ -118,7 +133,7 @@ impl PortStatus {
         let [_lock, _at, lag_ps, packets, segments, bytes, not_ect, already_marked, marked] = words;
         let drain_bps = constant("drain_bps")?;
         let level = u128::from(lag_ps) * u128::from(drain_bps) / 8_000_000_000_000;
-        Some(Self {
+        let status = Self {
             device: device.to_owned(),
             rate_bps: constant("rate_bps")?,
             drain_bps,
@@ -132,7 +147,8 @@ impl PortStatus {
             not_ect,
             already_marked,
             marked,
-        })
+        };
+        Some((status, constant("made_qdisc")? == 1))
     }
 }
 
@@ -146,10 +162,14 @@ impl<'a> Port<'a> {
     fn find(device: &'a str, namespace: &Namespace) -> Result<Self, MarkError> {
         let no_device =
             || MarkError::NoDevice { device: device.to_owned(), namespace: namespace.to_string() };
-        let socket =
-            rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None);
-        let socket = socket.map_err(|_| no_device())?;
-        let index = rustix::net::netdevice::name_to_index(socket, device).map_err(|_| no_device())?;
+        let failed = |source: rustix::io::Errno| MarkError::Refused {
+            device: device.to_owned(),
+            task: "its number cannot be read",
+            source: io::Error::from(source).into(),
+        };
+        let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None).map_err(failed)?;
+        let index = rustix::net::netdevice::name_to_index(socket, device);
+        let index = index.map_err(|error| if error == Errno::NODEV { no_device() } else { failed(error) })?;
         Ok(Self { device, index: i32::try_from(index).map_err(|_| no_device())? })
     }
 
@@ -159,10 +179,25 @@ impl<'a> Port<'a> {
         hook
     }
 
-    /// The id of the program that it has.
-    fn program(&self) -> Option<u32> {
-        let nothing = File::open("/dev/null").ok()?;
-        self.hook(nothing.as_fd()).query().ok()
+    /// The phantom queue that it has, and whether its qdisc came with it.
+    ///
+    /// # Errors
+    /// If another program has the place.
+    fn queue(&self) -> Result<Option<(PortStatus, bool)>, MarkError> {
+        let nothing = File::open("/dev/null").ok();
+        let program = nothing.and_then(|file| self.hook(file.as_fd()).query().ok());
+        let queue = program.and_then(|program| PortStatus::read(self.device, program));
+        // A filter of the old kind has no program that could be asked for.
+        let is_taken = || program.is_some() || self.has_filter_in_place();
+        if queue.is_none() && is_taken() {
+            return Err(MarkError::Foreign { device: self.device.to_owned() });
+        }
+        Ok(queue)
+    }
+
+    fn has_filter_in_place(&self) -> bool {
+        let list = tc(&["filter", "show", "dev", self.device, "egress"]);
+        list.is_some_and(|text| text.contains(&format!(" pref {PRIORITY} ")))
     }
 
     fn refused(&self, task: &'static str) -> impl FnOnce(libbpf_rs::Error) -> MarkError {
@@ -171,42 +206,66 @@ impl<'a> Port<'a> {
     }
 
     fn attach(&self, queue: &PhantomQueue) -> Result<Attached, MarkError> {
+        let there = self.queue()?;
+        let makes_qdisc = there.as_ref().map_or_else(|| !self.has_qdisc(), |(_, made)| *made);
         let mut opened = Opened::new("mark", include_bytes!(concat!(env!("OUT_DIR"), "/mark.bpf.o")))?;
-        opened.set(queue.variables())?;
+        opened.set(queue.variables().into_iter().chain([("made_qdisc", u64::from(makes_qdisc))]))?;
         let object = opened.load()?;
         let program = object.progs().find(|program| program.name() == "mark");
         let program = program.ok_or_else(|| libbpf_rs::Error::from(io::Error::from(io::ErrorKind::NotFound)));
         let program = program.map_err(self.refused("its program was not found"))?;
-        let had = self.program().is_some();
         let mut hook = self.hook(program.as_fd());
-        hook.create().map_err(self.refused("it takes no programs at egress"))?;
-        hook.replace(had).attach().map_err(self.refused("it does not take the program"))?;
-        Ok(if had { Attached::Replaced } else { Attached::New })
+        hook.create().map_err(self.refused(
+            "it takes no programs at egress; the kernel needs CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS",
+        ))?;
+        let attached = hook.replace(there.is_some()).attach();
+        attached.map_err(self.refused("it does not take the program")).inspect_err(|_| {
+            if makes_qdisc {
+                self.remove_qdisc();
+            }
+        })?;
+        Ok(if there.is_some() { Attached::Replaced } else { Attached::New })
     }
 
     fn detach(&self) -> Result<(), MarkError> {
-        if self.program().is_none() {
-            return Err(MarkError::NotMarked { device: self.device.to_owned() });
-        }
+        let not_marked = || MarkError::NotMarked { device: self.device.to_owned() };
+        let (_, made_qdisc) = self.queue()?.ok_or_else(not_marked)?;
         let nothing = File::open("/dev/null").map_err(libbpf_rs::Error::from);
         let nothing = nothing.map_err(self.refused("its program was not found"))?;
         self.hook(nothing.as_fd()).detach().map_err(self.refused("it does not give the program back"))?;
-        if !self.has_filters() {
-            let mut all = self.hook(nothing.as_fd());
-            // Whoever came meanwhile keeps it.
-            let _ = all.attach_point(TC_EGRESS | TC_INGRESS).destroy();
+        if made_qdisc {
+            self.remove_qdisc();
         }
         Ok(())
     }
 
+    /// Removes the qdisc that holds programs, unless it holds those of others. One that comes between the look and the removal goes
+    /// with it: Linux has no call that does both.
+    fn remove_qdisc(&self) {
+        if let Ok(nothing) = File::open("/dev/null")
+            && !self.has_filters()
+        {
+            // An empty one does nothing, should it stay.
+            let _ = self.hook(nothing.as_fd()).attach_point(TC_EGRESS | TC_INGRESS).destroy();
+        }
+    }
+
+    /// Whether the device has the qdisc that holds programs. So it counts where nobody can say.
+    fn has_qdisc(&self) -> bool {
+        tc(&["qdisc", "show", "dev", self.device]).is_none_or(|text| text.contains("clsact"))
+    }
+
     /// Whether other programs are at this device: then what holds them stays. So it does where nobody can say.
     fn has_filters(&self) -> bool {
-        ["ingress", "egress"].iter().any(|side| {
-            let list = ["filter", "show", "dev", self.device, side];
-            let output = Command::new("tc").args(list).stdin(Stdio::null()).output();
-            output.map_or(true, |output| !output.status.success() || !output.stdout.is_empty())
-        })
+        let list = |side| tc(&["filter", "show", "dev", self.device, side]);
+        ["ingress", "egress"].into_iter().any(|side| list(side).is_none_or(|text| !text.is_empty()))
     }
+}
+
+/// The output of `tc` in the namespace of the calling thread; `None`: it is not there, or refuses.
+fn tc(words: &[&str]) -> Option<String> {
+    let output = Command::new("tc").args(words).stdin(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 fn inside<T: Send>(
@@ -214,8 +273,27 @@ fn inside<T: Send>(
     task: impl FnOnce() -> Result<T, MarkError> + Send,
 ) -> Result<T, MarkError> {
     root()?;
-    let failed = |source| MarkError::Namespace { namespace: namespace.to_string(), source };
-    namespace.inside(task).map_err(failed)?
+    namespace.inside(task).map_err(failed(namespace, "it cannot be entered"))?
+}
+
+fn failed(namespace: &Namespace, task: &'static str) -> impl FnOnce(io::Error) -> MarkError {
+    let namespace = namespace.to_string();
+    move |source| MarkError::Namespace { namespace, task, source }
+}
+
+/// Waits until no other command changes the phantom queues of a namespace.
+fn alone(namespace: &Namespace) -> Result<impl Drop, MarkError> {
+    wait_for(namespace.file()).map_err(failed(namespace, "it cannot be locked"))?;
+    Ok(Unlock(namespace))
+}
+
+struct Unlock<'a>(&'a Namespace);
+
+impl Drop for Unlock<'_> {
+    fn drop(&mut self) {
+        // The end of the process unlocks it, too.
+        let _ = self.0.file().unlock();
+    }
 }
 
 /// Gives a port of a namespace a phantom queue. It stays with the device until [`unmark`]; one that is there is replaced.
@@ -223,6 +301,7 @@ fn inside<T: Send>(
 /// # Errors
 /// If the machine cannot, or there is no such device.
 pub fn mark(device: &str, queue: &PhantomQueue, namespace: &Namespace) -> Result<Attached, MarkError> {
+    let _alone = alone(namespace)?;
     inside(namespace, || Port::find(device, namespace)?.attach(queue))
 }
 
@@ -231,6 +310,7 @@ pub fn mark(device: &str, queue: &PhantomQueue, namespace: &Namespace) -> Result
 /// # Errors
 /// If the port has none.
 pub fn unmark(device: &str, namespace: &Namespace) -> Result<(), MarkError> {
+    let _alone = alone(namespace)?;
     inside(namespace, || Port::find(device, namespace)?.detach())
 }
 
@@ -241,8 +321,8 @@ pub fn unmark(device: &str, namespace: &Namespace) -> Result<(), MarkError> {
 pub fn marked(device: Option<&str>, namespace: &Namespace) -> Result<Vec<PortStatus>, MarkError> {
     inside(namespace, || {
         let of = |device: &str| {
-            let port = Port::find(device, namespace)?;
-            Ok::<_, MarkError>(port.program().and_then(|program| PortStatus::read(device, program)))
+            let queue = Port::find(device, namespace)?.queue()?;
+            Ok::<_, MarkError>(queue.map(|(status, _)| status))
         };
         if let Some(device) = device {
             let none = || MarkError::NotMarked { device: device.to_owned() };

@@ -1,5 +1,6 @@
 //! eBPF programs in the kernel: loading, pins, network namespaces, sockets.
 
+mod before;
 mod instance;
 mod life;
 mod mark;
@@ -19,6 +20,6 @@ pub use mark::{Attached, MarkError, PortStatus, mark, marked, unmark};
 pub use missing::{Missing, check};
 pub use netns::{Namespace, NamespaceError};
 pub use object::LoadError;
-pub use restore::Restored;
+pub use restore::{Refused, Restored};
 pub use sockets::{Socket, SocketsError};
 pub use status::{Program, Status, status};

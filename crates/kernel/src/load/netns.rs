@@ -1,5 +1,7 @@
 //! Network namespaces: which there are, and the congestion control that new connections in them get.
 
+use super::sys::namespace_cookie;
+use rustix::net::{AddressFamily, SocketType, socket};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -7,6 +9,7 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The default congestion control of a namespace.
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
@@ -15,11 +18,11 @@ const ECN: &str = "/proc/sys/net/ipv4/tcp_ecn";
 /// Where `ip netns` keeps names.
 const NAMES: &str = "/run/netns";
 
-/// A network namespace.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A network namespace. It lives as long as this, whatever becomes of its name and its processes.
+#[derive(Clone, Debug)]
 pub struct Namespace {
     label: String,
-    path: PathBuf,
+    file: Arc<File>,
     id: [u64; 2],
 }
 
@@ -33,6 +36,14 @@ pub enum NamespaceError {
         /// The name.
         name: String,
     },
+    /// It cannot be opened.
+    #[error("the network namespace {name} cannot be opened ({source})")]
+    Closed {
+        /// The name.
+        name: String,
+        /// The error of the operating system.
+        source: io::Error,
+    },
     /// A step in a namespace failed.
     #[error("{namespace}: {task} ({source})")]
     Io {
@@ -45,23 +56,13 @@ pub enum NamespaceError {
     },
 }
 
-impl NamespaceError {
-    /// Whether the namespace has gone meanwhile: it has no default then.
-    pub(super) fn is_gone(&self) -> bool {
-        match self {
-            Self::Unknown { .. } => true,
-            Self::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
-        }
-    }
-}
-
 impl Namespace {
     /// That of this process.
     ///
     /// # Errors
     /// If `/proc` is not there.
     pub fn current() -> io::Result<Self> {
-        Self::at("this namespace".to_owned(), PathBuf::from("/proc/thread-self/ns/net"))
+        Self::at("this namespace".to_owned(), Path::new("/proc/thread-self/ns/net"))
     }
 
     /// The one of a name that `ip netns` gave, or of a path.
@@ -70,9 +71,19 @@ impl Namespace {
     /// If there is none.
     pub fn named(name: &str) -> Result<Self, NamespaceError> {
         let path = if name.contains('/') { PathBuf::from(name) } else { Path::new(NAMES).join(name) };
-        let found = Self::at(name.to_owned(), path).ok();
-        let is_one = found.filter(|found| Self::current().is_ok_and(|own| own.id[0] == found.id[0]));
-        is_one.ok_or_else(|| NamespaceError::Unknown { name: name.to_owned() })
+        let unknown = || NamespaceError::Unknown { name: name.to_owned() };
+        let found = Self::at(name.to_owned(), &path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => unknown(),
+            _ => NamespaceError::Closed { name: name.to_owned(), source },
+        })?;
+        let is_one = Self::current().is_ok_and(|own| own.id[0] == found.id[0]);
+        if is_one { Ok(found) } else { Err(unknown()) }
+    }
+
+    /// That of the first process. A namespace that is made anew begins with the default of the machine's first one, which is this but
+    /// in a container.
+    pub(super) fn first() -> io::Result<Self> {
+        Self::at("that of process 1".to_owned(), Path::new("/proc/1/ns/net"))
     }
 
     /// All that are known: this one, those with names, and those of processes.
@@ -90,7 +101,7 @@ impl Namespace {
         });
         for (label, path) in entries(NAMES).chain(of_processes) {
             // A name whose namespace is gone, or a process that has ended, is none.
-            let Ok(namespace) = Self::at(label, path) else { continue };
+            let Ok(namespace) = Self::at(label, &path) else { continue };
             if namespace.id[0] == device && seen.insert(namespace.id, ()).is_none() {
                 found.push(namespace);
             }
@@ -98,23 +109,34 @@ impl Namespace {
         found
     }
 
-    fn at(label: String, path: PathBuf) -> io::Result<Self> {
-        let about = fs::metadata(&path)?;
-        Ok(Self { label, path, id: [about.dev(), about.ino()] })
+    fn at(label: String, path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let about = file.metadata()?;
+        Ok(Self { label, file: Arc::new(file), id: [about.dev(), about.ino()] })
     }
 
-    /// The device and inode by which the kernel knows it.
+    /// The device and inode by which the kernel knows it while it lives; the next namespace may have them again.
     #[must_use]
     pub const fn id(&self) -> [u64; 2] {
         self.id
     }
 
+    /// The number that no other namespace has until the machine restarts (`SO_NETNS_COOKIE`).
+    pub(super) fn cookie(&self) -> Result<u64, NamespaceError> {
+        let ask = || namespace_cookie(socket(AddressFamily::INET, SocketType::DGRAM, None)?.as_fd());
+        self.inside(ask).and_then(|cookie| cookie).map_err(self.failed("its cookie cannot be read"))
+    }
+
+    /// Its file, which can be locked.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Runs `task` on a thread of its own in the namespace: sockets, devices and `/proc/sys/net` are those of the namespace there,
     /// and programs that it starts are in it.
     pub(super) fn inside<T: Send>(&self, task: impl FnOnce() -> T + Send) -> io::Result<T> {
-        let file = File::open(&self.path)?;
         let enter = || {
-            move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
+            move_into_link_name_space(self.file.as_fd(), Some(LinkNameSpaceType::Network))?;
             Ok(task())
         };
         let result = std::thread::scope(|scope| scope.spawn(enter).join());
@@ -173,6 +195,15 @@ mod tests {
         let own = Namespace::current().unwrap();
         assert_eq!(all[0].id(), own.id());
         assert_eq!(all.iter().filter(|other| other.id() == own.id()).count(), 1);
+    }
+
+    #[test]
+    fn a_namespace_has_one_cookie() {
+        // To enter a namespace, even one's own, takes root.
+        if super::super::missing::root().is_ok() {
+            let cookies = [(); 2].map(|()| Namespace::current().unwrap().cookie().unwrap());
+            assert_eq!(cookies[0], cookies[1]);
+        }
     }
 
     #[test]

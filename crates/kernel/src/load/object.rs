@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 #[non_exhaustive]
 pub enum LoadError {
     /// The kernel refuses it.
-    #[error("the kernel refuses the program {program}: {source}\n{log}")]
+    #[error("the kernel refuses the program {program}: {source}{}\n{}", hint(source), log.trim_end())]
     Refused {
         /// The program.
         program: &'static str,
@@ -22,7 +22,7 @@ pub enum LoadError {
     },
     /// The object and this crate do not fit.
     #[error(
-        "the program {program} has no variable `{variable}` that holds {value}: farspan was built wrongly"
+        "the program {program} has no variable `{variable}` that holds {value}: farspan was built wrongly, so build it anew"
     )]
     NoVariable {
         /// The program.
@@ -32,6 +32,15 @@ pub enum LoadError {
         /// The value.
         value: u64,
     },
+}
+
+/// The usual cause of an error, where the kernel's own words say little.
+fn hint(source: &libbpf_rs::Error) -> &'static str {
+    if source.kind() == libbpf_rs::ErrorKind::PermissionDenied {
+        " (it takes CAP_BPF and CAP_NET_ADMIN in the machine's first user namespace, and a kernel that is not locked down)"
+    } else {
+        ""
+    }
 }
 
 /// The words of the library that loads, in the load that is under way.
@@ -86,9 +95,8 @@ impl Opened {
         Ok(())
     }
 
-    /// The value that a variable has if nobody sets it.
-    #[cfg(test)]
-    pub(super) fn default(&self, variable: &str) -> Option<u64> {
+    /// The value that a variable has now.
+    pub(super) fn value(&self, variable: &str) -> Option<u64> {
         let mut maps = self.object.maps();
         let constants = maps.find(|map| map.name().to_str().is_some_and(|name| name.ends_with(".rodata")))?;
         let variables = variables(self.bytes);

@@ -67,8 +67,6 @@ impl Socket {
         let label = namespace.to_string();
         let output = match namespace.inside(list) {
             Ok(output) => output,
-            // It is gone meanwhile, and its sockets with it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(source) => return Err(SocketsError::NoEntry { namespace: label, source }),
         };
         let output = output.map_err(|source| SocketsError::NoProgram { namespace: label.clone(), source })?;
@@ -87,8 +85,15 @@ impl Socket {
         let (_receive, _send) = (fields.next()?, fields.next()?);
         let (local, peer) = (fields.next()?.to_owned(), fields.next()?.to_owned());
         let mut socket = Self { namespace: namespace.to_owned(), state, local, peer, ..Self::default() };
+        // Processes have any name, with blanks in it: theirs come first, and count apart.
+        let rest = line.split_once(socket.peer.as_str()).map_or("", |(_, rest)| rest);
+        let (users, rest) = match rest.split_once("users:((").and_then(|(_, rest)| rest.split_once("))")) {
+            Some((users, rest)) => (Some(users), rest),
+            None => (None, rest),
+        };
+        socket.process = users.and_then(process);
         let mut is_of = false;
-        for field in fields {
+        for field in rest.split_ascii_whitespace() {
             let Some((key, value)) = field.split_once(':') else {
                 is_of |= field == name.as_str();
                 continue;
@@ -101,7 +106,6 @@ impl Socket {
                 }
                 "delivered" => socket.delivered = value.parse().ok(),
                 "delivered_ce" => socket.delivered_ce = value.parse().ok(),
-                "users" => socket.process = process(value),
                 _ => {}
             }
         }
@@ -109,7 +113,7 @@ impl Socket {
     }
 }
 
-/// `(("iperf3",pid=12,fd=3))` is `iperf3 (12)`.
+/// `"iperf3",pid=12,fd=3` is `iperf3 (12)`.
 fn process(users: &str) -> Option<String> {
     let name = users.split('"').nth(1)?;
     let pid = users.split("pid=").nth(1)?.split(',').next()?;
@@ -135,9 +139,13 @@ mod tests {
 
     #[test]
     fn sockets_of_others_are_left_out() {
-        for name in ["cubic", "gemin", "ecnsee"] {
+        for name in ["unocc", "gemin", "ecnsee"] {
             assert_eq!(Socket::read(LINE, &name.parse().unwrap(), "lab"), None);
         }
+        let line = LINE.replace("\"iperf3\"", "\"an unocc (2)\"");
+        assert_eq!(Socket::read(&line, &"unocc".parse().unwrap(), "lab"), None, "a process has the name");
+        let socket = Socket::read(&line, &"gemini".parse().unwrap(), "lab").unwrap();
+        assert_eq!(socket.process.as_deref(), Some("an unocc (2) (12)"));
         assert_eq!(Socket::read("", &"gemini".parse().unwrap(), "lab"), None);
     }
 }

@@ -6,7 +6,7 @@ use super::missing::{Missing, root};
 use super::netns::Namespace;
 use super::pin::Pins;
 use super::sockets::Socket;
-use crate::Name;
+use crate::{Name, Settings};
 use serde::Serialize;
 
 /// A control in the kernel, or what is left of one.
@@ -41,17 +41,17 @@ pub struct Program {
     pub in_force: bool,
     /// How much holds it, at about: its link, sockets, defaults of namespaces.
     pub holders: u32,
-    /// Its parameters, as `--set` takes them.
-    pub settings: Vec<String>,
+    /// Its parameters, as `--set` takes them; `None`: they cannot be read.
+    pub settings: Option<Vec<String>>,
 }
 
-/// Looks at one control in the kernel, or at all that are there.
+/// Looks at one control in the kernel, or at all that are there; at its defaults and sockets in one namespace, or in all that are known.
 ///
 /// It goes by the ids of maps, and needs no pins: what a killed loader or a removed control has left shows too.
 ///
 /// # Errors
 /// If the process may not look.
-pub fn status(name: Option<&Name>) -> Result<Vec<Status>, Missing> {
+pub fn status(name: Option<&Name>, namespace: Option<&Namespace>) -> Result<Vec<Status>, Missing> {
     root()?;
     let all = Instance::all();
     let mut names: Vec<Name> = match name {
@@ -63,7 +63,7 @@ pub fn status(name: Option<&Name>) -> Result<Vec<Status>, Missing> {
     };
     names.sort();
     names.dedup();
-    let namespaces = Namespace::all();
+    let namespaces = namespace.map_or_else(Namespace::all, |namespace| vec![namespace.clone()]);
     Ok(names.iter().map(|name| of(name, &all, &namespaces)).collect())
 }
 
@@ -75,14 +75,13 @@ fn of(name: &Name, all: &[(Name, Instance)], namespaces: &[Namespace]) -> Status
         map: instance.map,
         in_force: linked == Some(instance.map),
         holders: instance.holders,
-        settings: instance.settings.texts(),
+        settings: instance.settings.as_ref().map(Settings::texts),
     };
     let (mut defaults, mut sockets, mut unseen) = (Vec::new(), Vec::new(), Vec::new());
     for namespace in namespaces {
         match namespace.default_control() {
             Ok(default) if default == name.as_str() => defaults.push(namespace.to_string()),
             Ok(_) => {}
-            Err(error) if error.is_gone() => continue,
             Err(error) => unseen.push(error.to_string()),
         }
         match Socket::of(name, namespace) {

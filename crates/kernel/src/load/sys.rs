@@ -1,8 +1,11 @@
-//! The one system call that no safe crate has: to put another program in the place of one that a link holds.
-#![allow(unsafe_code, reason = "bpf_link_update with the descriptor of a map")]
+//! The system calls that no safe crate has.
+#![allow(unsafe_code, reason = "bpf_link_update with the descriptor of a map, and SO_NETNS_COOKIE")]
 
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
+
+/// Of `asm-generic/socket.h`, since Linux 5.14.
+const SO_NETNS_COOKIE: libc::c_int = 71;
 
 /// Puts the operations of a map in the place of those of a link, both of one type.
 ///
@@ -16,6 +19,16 @@ pub(super) fn update_link(link: BorrowedFd<'_>, map: BorrowedFd<'_>) -> io::Resu
     }
 }
 
+/// The number of the network namespace in which a socket was made.
+pub(super) fn namespace_cookie(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    let (mut cookie, mut size) = (0_u64, size_of::<u64>() as libc::socklen_t);
+    let to = (&raw mut cookie).cast();
+    // SAFETY: the descriptor is open while it is borrowed; the kernel writes at most `size` bytes, which `cookie` has.
+    let result =
+        unsafe { libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, SO_NETNS_COOKIE, to, &raw mut size) };
+    if result == 0 { Ok(cookie) } else { Err(io::Error::last_os_error()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,5 +39,6 @@ mod tests {
     fn what_is_no_link_is_refused() {
         let file = File::open("/dev/null").unwrap();
         assert!(update_link(file.as_fd(), file.as_fd()).is_err());
+        assert!(namespace_cookie(file.as_fd()).is_err(), "no socket");
     }
 }

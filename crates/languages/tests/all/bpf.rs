@@ -33,7 +33,7 @@ fn compile(control: &str, folder: &Path, defines: &[&str]) {
 #[test]
 fn the_controls_compile_for_the_kernel_without_a_warning() {
     let folder = tempfile::tempdir().unwrap();
-    for control in ["gemini", "unocc"] {
+    for control in ["gemini", "unocc", "fixed"] {
         compile(control, folder.path(), &[]);
         compile(control, folder.path(), &["-DFARSPAN_WITHOUT_LINK"]);
     }

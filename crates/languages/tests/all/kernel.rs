@@ -5,15 +5,22 @@ use farspan_languages::{Name, Setting};
 use farspan_units::{Purpose, Random};
 use std::fmt::Write as _;
 
-/// The whole and the fractional windows after each line of a flow that starts with ten packets over 20 ms, with these parameters
-/// beside its path's.
+/// A flow that starts with ten packets over 20 ms.
+const START: &str = "s 20000 1448 10\n";
+
+/// The whole and the fractional windows after each line of such a flow, with these parameters beside its path's.
 fn replay(name: Name, parameters: &[&str], lines: &str) -> Option<Vec<(u64, f64)>> {
+    replay_all(name, parameters, &format!("{START}{lines}"))
+}
+
+/// The windows after each line, of lines that say when the flow starts.
+fn replay_all(name: Name, parameters: &[&str], lines: &str) -> Option<Vec<(u64, f64)>> {
     let folder = tempfile::tempdir().unwrap();
     let program = compiled(name, folder.path())?;
     let setting = Setting::new(name, 1_000_000_000, 20_000);
     let mut arguments = setting.arguments();
     arguments.extend(parameters.iter().map(|&parameter| parameter.to_owned()));
-    let (pairs, _) = program.replay(&arguments, &format!("s 20000 1448 10\n{lines}")).unwrap();
+    let (pairs, _) = program.replay(&arguments, lines).unwrap();
     Some(pairs.iter().map(|&[whole, cwnd]| (whole, cwnd as f64 / (1_u64 << 32) as f64)).collect())
 }
 
@@ -73,6 +80,39 @@ fn acks_of_what_was_sent_twice_grow_gemini_s_window_after_a_time_out_alone() {
     assert_eq!((lost[1].0, lost[2].0), (5, 5));
     let timed_out = replay(Name::Gemini, &[], &format!("t 1001000 10\n{twice}")).unwrap();
     assert_eq!((timed_out[1].0, timed_out[2].0), (1, 3));
+}
+
+/// The ACK of the handshake, time-outs of its packets, and the first packet after an idle time come before there is a flow.
+#[test]
+fn what_comes_before_the_start_changes_nothing() {
+    for name in [Name::Gemini, Name::Unocc] {
+        let before = "a 1000 20000 1 0 0 1\nl 1500\nt 2000 1\no 2500\n";
+        let acks = acks(1_000_000, 100, 0, 1);
+        let Some(after) = replay_all(name, &[], &format!("{before}{START}{acks}")) else { return };
+        assert_eq!(after[4..], replay(name, &[], &acks).unwrap(), "{name:?}");
+    }
+}
+
+#[test]
+fn a_smaller_path_mtu_is_no_time_out() {
+    for name in [Name::Gemini, Name::Unocc] {
+        let before = acks(1_000_000, 50, 0, 1);
+        let Some(windows) = replay(name, &[], &format!("{before}m 1001000\n")) else { return };
+        assert_eq!(windows[50], windows[51], "{name:?}");
+    }
+    // In the first round trip, too.
+    let windows = replay(Name::Unocc, &["start_pkts=0"], "m 1001000\n").unwrap();
+    assert_eq!(windows[0], windows[1]);
+}
+
+#[test]
+fn unocc_keeps_one_packet_where_nothing_of_the_first_window_arrives() {
+    let Some(windows) = replay(Name::Unocc, &["start_pkts=0"], "t 1020100 0\nt 1060100 0\n") else {
+        return;
+    };
+    let whole: Vec<_> = windows.iter().map(|&(whole, _)| whole).collect();
+    // C x 20 ms are 1,727 packets.
+    assert_eq!(whole, [1727, 1, 1]);
 }
 
 #[test]
