@@ -1,0 +1,228 @@
+"""Figures 8 to 11 of Gemini (Zeng et al.) with Linux's TCP in the emulator, beside the paper and the simulator: Gemini against CUBIC and
+BBR. Writes the tables of docs/src/kernel-testbed.md.
+
+usage: kernel_testbed.py FARSPAN [--only PREFIX] [--minutes M]  runs what is missing (root, Linux), keeps the numbers in
+                                                                bench/kernel_testbed.json after each run, and writes the page; ends
+                                                                after M minutes, and goes on next time
+       kernel_testbed.py [--check]                              writes the page from the kept numbers (or compares it)
+
+Cells and the number of runs were fixed before the first run. Void runs are counted, and made again.
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import made_part
+from kernel_lab import FLOWS, Lab, rows, words
+
+HERE = pathlib.Path(__file__).resolve().parent
+KEPT = HERE / "kernel_testbed.json"
+PAGE = HERE.parent / "docs/src/kernel-testbed.md"
+SCENARIO = HERE / "kernel/testbed.toml"
+
+RUNS = 3
+ATTEMPTS = 4
+CONTROLS = ["gemini", "cubic", "bbr"]
+PACKET = 1500
+THRESHOLDS = [20, 40, 80, 160, 320]
+RATIOS = [4, 8, 16]
+RECEIVER = 5
+# Settings of the simulator alone.
+SIMULATED = ["transport.burst=64KiB"]
+
+
+def cell(control, flows, seconds, since, settings=(), parameters=()):
+    """Flows: (host, how many, from when). Parameters: those of Gemini in the kernel, which are settings of the simulator's."""
+    return {
+        "control": control, "flows": flows, "seconds": seconds, "since": since, "settings": list(settings), "parameters": list(parameters)
+    }  # fmt: skip
+
+
+def gemini(threshold, k):
+    """T and K, for the simulator and for the kernel."""
+    sites = ("intra", "inter")
+    return (
+        [f"scheme.{site}.congestion.delay_threshold={threshold}" for site in sites] + [f"scheme.ports.step={k * PACKET}B"],
+        [f"delay_threshold={threshold}", f"k={k * PACKET}B", "line_rate=100Mbps"],
+    )
+
+
+def cells():
+    found = {}
+    # Figure 8: two flows from each of four hosts wait at their switch, which marks at K; without the delay loop.
+    inside = [(host, 2, 0) for host in range(4)]
+    for k in THRESHOLDS:
+        found[f"fig8 {k} gemini"] = cell("gemini", inside, 30, 10, *gemini("10s", k))
+    for control in ("cubic", "bbr"):
+        found[f"fig8 - {control}"] = cell(control, inside, 30, 10)
+    # Figure 9: the bottleneck lies between the datacenters: the links inside are faster.
+    wide = ["topology.wan.rate=50Mbps"]
+    for beta in (0.1, 0.2, 0.4):
+        for threshold in ("15ms", "25ms", "40ms"):
+            settings, parameters = gemini(threshold, 50)
+            settings += [f"scheme.{site}.congestion.beta={beta}" for site in ("intra", "inter")]
+            found[f"fig9 {threshold} {beta} gemini"] = cell("gemini", inside, 40, 15, wide + settings, [*parameters, f"beta={beta}"])
+    for control in ("cubic", "bbr"):
+        found[f"fig9 - - {control}"] = cell(control, inside, 60, 15, wide)
+    # Figure 10: three groups of ten flows join 50 s after one another.
+    groups = [(0, 10, 0), (1, 10, 50), (2, 10, 100)]
+    for control in CONTROLS:
+        ours = gemini("25ms", 50) if control == "gemini" else ([], [])
+        found[f"fig10 {control}"] = cell(control, groups, 150, 105, *ours)
+    # Figure 11: four flows from the other datacenter and four from the same switch share the port to the receiver; the ratio of their
+    # round trips is that of the figure, the shorter one 10 ms.
+    mixed = [(host, 1, 0) for host in (0, 1, 2, 3, 6, 7, 8, 9)]
+    for ratio in RATIOS:
+        near = ["topology.link_delay=2.4ms", f"topology.wan.rtt={ratio * 10}ms"]
+        for control in CONTROLS:
+            ours = gemini("250ms", 300) if control == "gemini" else ([], [])
+            found[f"fig11 {ratio} {control}"] = cell(control, mixed, 60, 20, near + ours[0], ours[1])
+    return found
+
+
+def scenario(folder, flows):
+    """The scenario's file with these flows."""
+    text = SCENARIO.read_text()
+    before, after = text.split("[[workload]]", 1)
+    after = after[after.index("[stop]") :]
+    parts = "".join(
+        f'[[workload]]\nkind = "pairs"\ntag = "flows"\npairs = [[{host}, {RECEIVER}]]\nflows = {count}\nflow_size = "100GB"\n'
+        f'start = "{start}s"\n\n'
+        for host, count, start in flows
+    )
+    file = folder / "scenario.toml"
+    file.write_text(before + parts + after)
+    return file
+
+
+def summary(rates, near, rtt):
+    """What a cell keeps: all rates in Mbit/s, the index of Jain, the ratio of far to near flows, and the round trip in ms."""
+    total = sum(rates)
+    kept = {"mbps": total / 1e6, "jain": total**2 / (len(rates) * sum(rate**2 for rate in rates)), "rtt_ms": rtt}
+    if near:
+        kept["ratio"] = sum(rates[:near]) / max(sum(rates[near:]), 1)
+    return {name: round(value, 3) for name, value in kept.items()}
+
+
+def near_flows(key):
+    """Of figure 11: how many flows come first, from the other datacenter."""
+    return 4 if key.startswith("fig11") else 0
+
+
+def emulated(farspan, key, number):
+    """One run with the kernel's TCP; `None`: it was void, and why."""
+    one = cells()[key]
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        file = scenario(folder, one["flows"])
+        with Lab(farspan, folder, file, one["control"], number, one["settings"], one["parameters"]) as lab:
+            lab.sink(RECEIVER)
+            flows = [
+                lab.send(host, FLOWS, f"10.0.0.{RECEIVER + 1}", count, start, one["since"], one["seconds"])
+                for host, count, start in one["flows"]
+            ]
+            found = [lab.said(flow) for flow in flows]
+    reasons = lab.void(max(flow["held"] for flow in found))
+    if reasons:
+        return None, reasons
+    rates = [rate for flow in found for rate in flow["bps"]]
+    return summary(rates, near_flows(key), statistics.median(flow["rtt_ms"] for flow in found)), []
+
+
+def simulated(farspan, key, number):
+    one = cells()[key]
+    settings = [*one["settings"], *SIMULATED, f"stop.time={one['seconds']}s", f"measure.goodput_from={one['since']}s"]
+    settings += [f"measure.goodput_until={one['seconds']}s", "measure.fairness_group=flows"]
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        file = scenario(folder, one["flows"])
+        command = [farspan, "run", file, "--scheme", one["control"], "--seed", str(number), "--json", "--quiet", *words(settings)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{key}: {done.stderr}")
+    document = json.loads(done.stdout)
+    goodput = document["goodput"]
+    kept = {"mbps": goodput["all"]["bps"] / 1e6, "jain": goodput["jain"], "rtt_ms": document["rtt"]["all"]["p50_us"] / 1e3}
+    if near_flows(key):
+        kept["ratio"] = goodput["inter"]["bps"] / max(goodput["intra"]["bps"], 1)
+    return {name: round(value, 3) if value is not None else None for name, value in kept.items()}
+
+
+def keep(kept):
+    partial = KEPT.with_suffix(".partial")
+    partial.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+    partial.rename(KEPT)
+
+
+def run_all(farspan, kept, prefix, until):
+    for key in cells():
+        if not key.startswith(prefix):
+            continue
+        one = kept.setdefault(key, {"kernel": [], "simulated": [], "void": []})
+        while len(one["simulated"]) < RUNS:
+            one["simulated"].append(simulated(farspan, key, len(one["simulated"]) + 1))
+        attempts = 0
+        while len(one["kernel"]) < RUNS and attempts < ATTEMPTS * RUNS and time.monotonic() < until:
+            attempts += 1
+            found, reasons = emulated(farspan, key, len(one["kernel"]) + 1)
+            if found:
+                one["kernel"].append(found)
+            else:
+                one["void"].append("; ".join(reasons))
+            print(key, found or f"void: {reasons}", flush=True)
+            keep(kept)
+        keep(kept)
+
+
+def median(one, clock, name):
+    values = [run[name] for run in one[clock] if run.get(name) is not None]
+    return statistics.median(values) if values else None
+
+
+def table(kept, figure, names):
+    """A row a cell of a figure, with kernel and simulator side by side."""
+    lines = []
+    for key in cells():
+        if not key.startswith(figure + " ") or key not in kept:
+            continue
+        one, what = kept[key], key.removeprefix(figure + " ")
+        line = [what]
+        for name, digits in names:
+            for clock in ("kernel", "simulated"):
+                value = median(one, clock, name)
+                line.append("" if value is None else f"{value:.{digits}f}")
+        lines.append([*line, f"{len(one['kernel'])} / {len(one['void'])}"])
+    title = {"mbps": "Mbit/s", "rtt_ms": "RTT, ms", "jain": "Jain", "ratio": "far / near"}
+    head = ["cell"] + [f"{title[name]}: {clock}" for name, _ in names for clock in ("kernel", "simulated")] + ["runs / void"]
+    return rows(head, lines)
+
+
+FIGURES = {
+    "fig8": [("mbps", 1)],
+    "fig9": [("mbps", 1), ("rtt_ms", 1)],
+    "fig10": [("jain", 3), ("mbps", 1)],
+    "fig11": [("ratio", 2), ("mbps", 1)],
+}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("farspan", nargs="?")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--minutes", type=float, default=1e9)
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    if arguments.farspan:
+        run_all(str(pathlib.Path(arguments.farspan).absolute()), kept, arguments.only, time.monotonic() + 60 * arguments.minutes)
+    for figure, names in FIGURES.items():
+        made_part.write(PAGE, "kernel_testbed", table(kept, figure, names), arguments.check, figure)
+
+
+if __name__ == "__main__":
+    main()
