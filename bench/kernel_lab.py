@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 EBPF = ("gemini", "unocc")
 
@@ -32,7 +33,8 @@ ready, flows, payload, first, rtts, next_at = selectors.DefaultSelector(), [], b
 for _ in range(count):
     s = socket.socket()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+    if control:
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
     s.connect((to, 7000))
     s.setblocking(False)
     ready.register(s, selectors.EVENT_WRITE)
@@ -101,6 +103,8 @@ class Lab:
         if self.control in EBPF and not os.path.ismount("/sys/fs/bpf"):
             # Where installed programs stay. Most systems mount it when they start.
             subprocess.run(["mount", "-t", "bpf", "bpf", "/sys/fs/bpf"], check=True)
+        # The kernel still takes the namespaces of the last one away, which holds processors.
+        time.sleep(2)
         subprocess.run(self.up, check=True, stdout=subprocess.DEVNULL)
         try:
             self.equip()

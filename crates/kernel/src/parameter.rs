@@ -377,7 +377,10 @@ mod tests {
             assert_eq!(unit.read(&unit.show(raw)), Some(raw), "{text}");
         }
         assert_eq!([half.show(32_768), half.show(65_536), half.show(0)], ["0.5", "1", "0"]);
-        assert_eq!([75_000, 1 << 28, 1_500, 0].map(|raw| Unit::Bytes.show(raw)), ["75KB", "256MiB", "1500B", "0B"]);
+        assert_eq!(
+            [75_000, 1 << 28, 1_500, 0].map(|raw| Unit::Bytes.show(raw)),
+            ["75KB", "256MiB", "1500B", "0B"]
+        );
         assert_eq!([Unit::MICROSECONDS.show(2000), Unit::MICROSECONDS.show(0)], ["2ms", "0s"]);
     }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 mod killed;
 mod life;
 mod ports;
+mod robust;
 
 /// Two hosts, `a` (10.9.0.1, fd99::1) and `b` (10.9.0.2, fd99::2), joined by a pair of devices, `va` and `vb`; beside them `c`, which is
 /// joined to nothing.
@@ -159,17 +160,19 @@ impl Lab {
 
     /// A connection from `a` to `b` that sends until it is killed. Both ends are gone at once then.
     fn flow(&self) -> Flow {
-        let mut server = self.python("b", SERVER, &[]);
-        let mut said = BufReader::new(server.stdout.take().unwrap());
-        let mut line = String::new();
-        said.read_line(&mut line).unwrap();
-        assert_eq!(line, "listening\n");
-        let mut flow = Flow { ends: vec![server] };
-        let mut client = self.python("a", CLIENT, &[]);
-        let mut connected = BufReader::new(client.stdout.take().unwrap());
-        flow.ends.push(client);
-        connected.read_line(&mut line).unwrap();
-        assert!(line.ends_with("connected\n"), "{line}");
+        self.flow_to("b", "10.9.0.2")
+    }
+
+    /// One to a host by its address.
+    fn flow_to(&self, host: &str, address: &str) -> Flow {
+        let mut flow = Flow { ends: Vec::new() };
+        for (host, program, says) in [(host, SERVER, "listening\n"), ("a", CLIENT, "connected\n")] {
+            let mut end = self.python(host, program, &[address]);
+            let mut line = String::new();
+            BufReader::new(end.stdout.take().unwrap()).read_line(&mut line).unwrap();
+            flow.ends.push(end);
+            assert_eq!(line, says);
+        }
         flow
     }
 
@@ -210,8 +213,8 @@ impl Drop for Lab {
 }
 
 const SERVER: &str = "
-import socket
-listener = socket.create_server(('10.9.0.2', 7000))
+import socket, sys
+listener = socket.create_server((sys.argv[1], 7000))
 print('listening', flush=True)
 peer, _ = listener.accept()
 try:
@@ -221,8 +224,8 @@ except ConnectionResetError: pass
 
 /// With a rest between its pieces, so that machines with few cores do other things too.
 const CLIENT: &str = "
-import socket, struct, time
-s = socket.create_connection(('10.9.0.2', 7000))
+import socket, struct, sys, time
+s = socket.create_connection((sys.argv[1], 7000))
 s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
 print('connected', flush=True)
 while True:

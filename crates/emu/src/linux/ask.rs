@@ -2,6 +2,7 @@
 
 use super::name::{Name, NameError};
 use super::namespace::NamespaceError;
+use super::processor;
 use super::session::clear;
 use super::state::{Facts, Folder, Verdict, is_ending};
 use rustix::process::{Pid, Signal, kill_process};
@@ -126,6 +127,7 @@ pub fn exec(name: &Name, host: &str, command: &[OsString]) -> ExecError {
     if let Some(error) = command.first().and_then(|program| cannot_run(Path::new(program))) {
         return error;
     }
+    processor::stay_off(facts.processor);
     let mut program = Command::new("ip");
     program.args(["netns", "exec", &facts.hosts[number].namespace]).args(command);
     ExecError::Start(program.exec())

@@ -5,6 +5,7 @@ mod clock;
 mod name;
 mod namespace;
 mod probe;
+mod processor;
 mod pump;
 mod recorder;
 mod relay;

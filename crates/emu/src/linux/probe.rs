@@ -15,8 +15,7 @@ const PAYLOAD: usize = 24;
 const HEADERS: usize = 28;
 const INTERVAL_NS: u64 = 10_000_000;
 
-/// A probe that leaves more than this after its time counts from its time: its thread and the emulator's were probably held together.
-/// With less its own thread was late, which has a lower priority; how long the emulator's was held is measured there.
+/// A probe that leaves more than this after its time counts from its time: the processor was held, which the emulator's thread has, too.
 const HELD_NS: u64 = 1_000_000;
 
 /// A probe, as it was read.

@@ -3,12 +3,12 @@
 use super::clock::ProcessorTime;
 use super::name::{Name, NameError, Namespace, remove_empty_folders};
 use super::namespace::{self, NamespaceError};
-use super::probe;
 use super::pump::{PRIORITY, Pump};
 use super::recorder;
 use super::state::{Facts, Folder, Held, HostFacts, Verdict};
 use super::sys::run_in_real_time;
 use super::tun::Tun;
+use super::{probe, processor};
 use crate::address::{v4, v6};
 use crate::engine::{Engine, LARGEST_PACKET, Observer, PathTable};
 use crate::judge::{Bound, Judge, Paths};
@@ -151,6 +151,7 @@ impl Session {
         namespace::remove(&name.namespaces())?;
         let paths = Paths::new(&world.spec);
         let facts = Facts {
+            processor: processor::choose(others_up(name)),
             is_real_time: can_run_in_real_time(),
             shortest_rtt_us: paths.shortest_rtt().as_us_f64(),
             ..facts(name, resolved, world, out)
@@ -215,8 +216,16 @@ impl Session {
                 pump.engine.capture(world.spec.trace.ports.iter().copied(), to);
                 scope.spawn(move || recorder::record(&world.spec, &comment, file, &from))
             });
-            let mover = scope.spawn(|| Captures(pump).0.run(&stop, &state));
-            scope.spawn(|| probe::send(sockets, &stop, &due, PRIORITY - 1));
+            let processor = self.facts.processor;
+            let (stop, state, due) = (&stop, &state, &due);
+            let mover = scope.spawn(move || {
+                processor::stay_on(processor);
+                Captures(pump).0.run(stop, state);
+            });
+            scope.spawn(move || {
+                processor::stay_on(processor);
+                probe::send(sockets, stop, due, PRIORITY + 1);
+            });
             while !is_over() && !mover.is_finished() {
                 std::thread::park_timeout(std::time::Duration::from_nanos(LOOK.as_ns()));
                 let said = state.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
@@ -316,6 +325,7 @@ fn facts(name: &Name, resolved: &Resolved, world: &World, out: Option<PathBuf>) 
         seed: resolved.seed(),
         mtu: mtu.get(),
         out,
+        processor: None,
         is_real_time: false,
         shortest_rtt_us: 0.0,
         hosts: (0..network.hosts).map(host).collect(),
@@ -331,6 +341,11 @@ pub(super) fn clear(name: &Name, held: Held) -> Result<(), NamespaceError> {
     Folder::of(name).remove().and_then(|()| held.remove()).map_err(io)?;
     remove_empty_folders();
     Ok(())
+}
+
+/// How many other emulations are up.
+fn others_up(name: &Name) -> usize {
+    Name::known().iter().filter(|other| *other != name && Folder::of(other).is_up()).count()
 }
 
 /// Whether a thread of this process may run under SCHED_FIFO.

@@ -49,6 +49,8 @@ pub struct Facts {
     pub mtu: u64,
     /// The folder of the results, if they are kept.
     pub out: Option<PathBuf>,
+    /// The processor that is its own; `None`: the machine has one alone.
+    pub processor: Option<usize>,
     /// Whether its thread can run under SCHED_FIFO; `false`: the system refuses, and it will be late more often.
     pub is_real_time: bool,
     /// The shortest RTT of two hosts, microseconds: how late it may be follows from it.
@@ -283,6 +285,7 @@ mod tests {
             seed: 1,
             mtu: 1500,
             out: None,
+            processor: None,
             is_real_time: true,
             shortest_rtt_us: 20_000.0,
             hosts: names.iter().enumerate().map(host).collect(),

@@ -1,0 +1,226 @@
+"""Web search traffic on Gemini's testbed (section IV-D, figures 12 and 14), over real connections of Linux's TCP in the emulator, beside the
+simulator: completion times of small and of large flows. Writes the tables of docs/src/kernel-testbed.md.
+
+usage: kernel_load.py FARSPAN [--only PREFIX] [--minutes M]  runs what is missing (root, Linux), keeps the numbers in bench/kernel_load.json
+                                                             after each run, and writes the page; ends after M minutes, and goes on next time
+       kernel_load.py [--check]                              writes the page from the kept numbers (or compares it)
+
+The arrivals of a run are those that the simulator draws for its seed: the same flows, sizes and times on both clocks. A flow lasts from
+its arrival, before it connects, until its receiver has seen its end. Void runs are counted, and made again. Whole: about an hour and a half.
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import made_part
+from kernel_lab import Lab, rows, words
+
+HERE = pathlib.Path(__file__).resolve().parent
+KEPT = HERE / "kernel_load.json"
+PAGE = HERE.parent / "docs/src/kernel-testbed.md"
+SCENARIO = HERE / "kernel/load.toml"
+
+RUNS = 5
+ATTEMPTS = 4
+CONTROLS = ["gemini", "cubic", "bbr"]
+PATTERNS = {"1": 'class = "inter"', "2": 'mix = "4:5"'}
+HOSTS = 10
+SMALL, LARGE = 100_000, 10_000_000
+# After the last arrival; flows that have not ended by then make the run void.
+DRAIN_S = 60
+SIMULATED = ["transport.burst=64KiB"]
+# K = 50 packets for each Gb/s, and Gemini's T, five times as long; the least K that holds whole bursts here.
+GEMINI = (
+    [f"scheme.{site}.congestion.delay_threshold=25ms" for site in ("intra", "inter")] + ["scheme.ports.step=75KB"],
+    ["delay_threshold=25ms", "k=75KB", "line_rate=50Mbps"],
+)
+
+# Sends flows at their times, each on a connection of its own: its number first, then the rest of its bytes. `began` is a time of
+# CLOCK_MONOTONIC, which all hosts of the machine share.
+SENDER = """
+import json, socket, sys, threading, time
+control, began, flows = sys.argv[1], float(sys.argv[2]), json.loads(open(sys.argv[3]).read())
+payload, controls = bytes(1 << 16), set()
+def send(number, to, size):
+    with socket.socket() as s:
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+        s.connect((to, 7000))
+        s.sendall(number.to_bytes(8, "big"))
+        left = size - 8
+        while left > 0:
+            left -= s.send(payload[:min(left, len(payload))])
+        s.shutdown(socket.SHUT_WR)
+        while s.recv(4096):
+            pass
+        controls.add(s.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(bytes(1)).decode())
+threads = []
+for number, start, to, size in flows:
+    time.sleep(max(began + start - time.monotonic(), 0))
+    threads.append(threading.Thread(target=send, args=(number, to, size), daemon=True))
+    threads[-1].start()
+until = time.monotonic() + float(sys.argv[4])
+for thread in threads:
+    thread.join(max(until - time.monotonic(), 0))
+print(json.dumps({"control": controls.pop() if len(controls) == 1 else sorted(controls)}))
+"""
+# Says when each flow has arrived whole.
+RECEIVER = """
+import contextlib, socket, threading, time
+said = threading.Lock()
+def take(connection):
+    with connection, contextlib.suppress(ConnectionResetError):
+        head, buffer = b"", bytearray(1 << 16)
+        while count := connection.recv_into(buffer):
+            head += bytes(buffer[:min(count, 8 - len(head))])
+        with said:
+            print(int.from_bytes(head, "big"), time.monotonic(), flush=True)
+server = socket.create_server(("", 7000), backlog=128)
+print("ready", flush=True)
+while True:
+    threading.Thread(target=take, args=(server.accept()[0],), daemon=True).start()
+"""
+
+
+def cells():
+    return {f"{pattern} {control}": (pattern, control) for pattern in PATTERNS for control in CONTROLS}
+
+
+def settings_of(pattern, control):
+    text = SCENARIO.read_text().replace(PATTERNS["1"], PATTERNS[pattern])
+    return text, GEMINI if control == "gemini" else ([], [])
+
+
+def simulated_flows(farspan, folder, key, number):
+    """The flows of a run of the simulator: (number, start in s, from, to, size, completion in ms)."""
+    pattern, control = cells()[key]
+    text, (settings, _) = settings_of(pattern, control)
+    file, out = folder / "load.toml", folder / "simulated"
+    file.write_text(text)
+    command = [farspan, "run", file, "--scheme", control, "--seed", str(number), "--out", out, "--force", "--quiet"]
+    done = subprocess.run([*command, *words(settings + SIMULATED)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{key}: {done.stderr}")
+    listed = folder / "fct.txt"
+    subprocess.run([farspan, "export", "hpcc", out, "--zero", "0s", "-o", listed], check=True, capture_output=True)
+    flows = []
+    for line in listed.read_text().splitlines():
+        source, to, _, _, size, start, fct, _ = line.split()
+        host = lambda address: (int(address, 16) >> 8) & 0xFFFF
+        flows.append((int(start) / 1e9, host(source), host(to), int(size), int(fct) / 1e6))
+    return [(n, *flow) for n, flow in enumerate(sorted(flows))]
+
+
+def summary(flows):
+    """Of (size, completion in ms)."""
+    small = sorted(ms for size, ms in flows if size <= SMALL)
+    large = [ms for size, ms in flows if size > LARGE]
+    found = {"small_ms": statistics.mean(small), "small_p99_ms": small[int(0.99 * (len(small) - 1))], "large_ms": statistics.mean(large)}
+    return {name: round(value, 2) for name, value in found.items()} | {"flows": len(flows)}
+
+
+def emulated(farspan, folder, key, number, flows):
+    """One run with the kernel's TCP; `None`: it was void, and why."""
+    pattern, control = cells()[key]
+    text, (settings, parameters) = settings_of(pattern, control)
+    file = folder / "load.toml"
+    file.write_text(text)
+    lasts = max(start for _, start, *_ in flows)
+    with Lab(farspan, folder, file, control, number, settings, parameters) as lab:
+        receivers = [lab.start(host, RECEIVER) for host in range(HOSTS)]
+        for receiver in receivers:
+            receiver.stdout.readline()
+        # Programs take a moment to start.
+        began, senders = time.monotonic() + 5, []
+        for host in range(HOSTS):
+            own = [(n, start, f"10.0.0.{to + 1}", size) for n, start, source, to, size, _ in flows if source == host]
+            listed = folder / f"flows{host}.json"
+            listed.write_text(json.dumps(own))
+            if own:
+                senders.append(lab.send(host, SENDER, began, listed, DRAIN_S))
+        for sender in senders:
+            lab.said(sender)
+        lab.sinks += receivers
+    ended = {}
+    for receiver in receivers:
+        ended |= {int(n): float(at) for n, at in (line.split() for line in receiver.stdout.read().splitlines())}
+    reasons = list(lab.document["emulation"]["reasons"])
+    if missing := [n for n, *_ in flows if n not in ended]:
+        reasons.append(f"{len(missing)} of {len(flows)} flows had not ended {DRAIN_S} s after the last arrival, at {lasts:.0f} s")
+    if reasons:
+        return None, reasons
+    return summary([(size, (ended[n] - began - start) * 1e3) for n, start, _, _, size, _ in flows]), []
+
+
+def keep(kept):
+    partial = KEPT.with_suffix(".partial")
+    partial.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+    partial.rename(KEPT)
+
+
+def run_all(farspan, kept, prefix, until):
+    for key in cells():
+        if not key.startswith(prefix):
+            continue
+        one = kept.setdefault(key, {"kernel": [], "simulated": [], "void": []})
+        attempts = 0
+        while len(one["kernel"]) < RUNS and attempts < ATTEMPTS * RUNS and time.monotonic() < until:
+            attempts += 1
+            number = len(one["kernel"]) + 1
+            with tempfile.TemporaryDirectory() as folder:
+                folder = pathlib.Path(folder)
+                flows = simulated_flows(farspan, folder, key, number)
+                found, reasons = emulated(farspan, folder, key, number, flows)
+            if found:
+                one["kernel"].append(found)
+                one["simulated"].append(summary([(size, ms) for *_, size, ms in flows]))
+            else:
+                one["void"].append("; ".join(reasons))
+            print(key, found or f"void: {reasons}", flush=True)
+            keep(kept)
+
+
+TITLES = {"small_ms": "small, mean", "small_p99_ms": "small, p99", "large_ms": "large, mean"}
+
+
+def table(kept, pattern):
+    """A row a control: medians of the runs, in ms, and each beside Gemini's."""
+    medians = {
+        (control, clock, name): statistics.median(run[name] for run in kept[f"{pattern} {control}"][clock])
+        for control in CONTROLS for clock in ("kernel", "simulated") for name in TITLES if kept.get(f"{pattern} {control}", {}).get(clock)
+    }  # fmt: skip
+    lines = []
+    for control in CONTROLS:
+        if (control, "kernel", "small_ms") not in medians:
+            continue
+        line = [control]
+        for name in TITLES:
+            for clock in ("kernel", "simulated"):
+                value, gemini = medians[control, clock, name], medians.get(("gemini", clock, name))
+                line.append(f"{value:.0f}" + (f" ({gemini / value - 1:+.0%})" if gemini and control != "gemini" else ""))
+        one = kept[f"{pattern} {control}"]
+        lines.append([*line, f"{len(one['kernel'])} / {len(one['void'])}"])
+    head = ["", *(f"{title}, ms: {clock}" for title in TITLES.values() for clock in ("kernel", "simulated")), "runs / void"]
+    return rows(head, lines)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("farspan", nargs="?")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--minutes", type=float, default=1e9)
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    if arguments.farspan:
+        run_all(str(pathlib.Path(arguments.farspan).absolute()), kept, arguments.only, time.monotonic() + 60 * arguments.minutes)
+    for pattern in PATTERNS:
+        made_part.write(PAGE, "kernel_load", table(kept, pattern), arguments.check, f"pattern{pattern}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,266 @@
+"""What a control in the kernel costs where nothing is in its way, one host with two peers at once, and UnoCC over a phantom queue of Linux
+beside one of the emulator. Writes the tables of docs/src/kernel-paths.md.
+
+usage: kernel_paths.py FARSPAN [--only PART]  runs what is missing (root, Linux), keeps the numbers in bench/kernel_paths.json, and writes
+                                              the page. Parts: clean, peers, phantom. Half an hour
+       kernel_paths.py [--check]              writes the page from the kept numbers (or compares it)
+"""
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import made_part
+from kernel_lab import EBPF, FLOWS, SINK, SYSCTL, Lab, rows, words
+
+HERE = pathlib.Path(__file__).resolve().parent
+KEPT = HERE / "kernel_paths.json"
+PAGE = HERE.parent / "docs/src/kernel-paths.md"
+SCENARIO = HERE / "kernel/bottleneck.toml"
+
+# Rounds of the clean paths, in which the controls take turns; runs of the others.
+ROUNDS, RUNS, ATTEMPTS = 15, 5, 8
+SECONDS = 30
+# A window of UnoCC is one BDP at most: the rate is above what the paths carry.
+CLEAN = {"gemini": ["line_rate=100Gbps", "k=7500KB"], "unocc": ["line_rate=400Gbps"]}
+
+
+def run(*command):
+    return subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout
+
+
+def at(namespace, *command):
+    return ["ip", "netns", "exec", namespace, *map(str, command)]
+
+
+def set_all(namespace, settings):
+    for key, value in settings.items():
+        run(*at(namespace, "sh", "-c", f"echo '{value}' > /proc/sys/net/ipv4/{key}"))
+
+
+@contextlib.contextmanager
+def installed(farspan, controls):
+    """The controls with these parameters, in the kernel."""
+    if not os.path.ismount("/sys/fs/bpf"):
+        run("mount", "-t", "bpf", "bpf", "/sys/fs/bpf")
+    try:
+        for control, parameters in controls.items():
+            run(farspan, "kernel", "install", control, *words(parameters))
+        yield
+    finally:
+        for control in controls:
+            subprocess.run([farspan, "kernel", "remove", control], check=False, capture_output=True)
+
+
+@contextlib.contextmanager
+def two_hosts():
+    """Two namespaces joined by a pair of devices."""
+    names = [f"paths{os.getpid()}{side}" for side in "ab"]
+    try:
+        for name in names:
+            run("ip", "netns", "add", name)
+            run("ip", "-n", name, "link", "set", "lo", "up")
+            set_all(name, SYSCTL | {"tcp_ecn": "1"})
+        run("ip", "link", "add", "p0", "netns", names[0], "type", "veth", "peer", "name", "p1", "netns", names[1])
+        for number, name in enumerate(names):
+            run("ip", "-n", name, "addr", "add", f"10.7.0.{number + 1}/24", "dev", f"p{number}")
+            run("ip", "-n", name, "link", "set", f"p{number}", "up")
+        yield names
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+
+
+def busy_s():
+    """Time that the processors of the machine have worked."""
+    user, nice, system, _, _, irq, softirq, *_ = map(int, pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
+def transfer(sender, receiver, address, control, seconds=4):
+    """Throughput in Gbit/s, and CPU time in ns for a byte; the listener has the control, too."""
+    set_all(receiver, {"tcp_congestion_control": control if control in EBPF else "reno"})
+    sink = subprocess.Popen(at(receiver, sys.executable, "-c", SINK), stdout=subprocess.PIPE, text=True)
+    try:
+        sink.stdout.readline()
+        before = busy_s()
+        said = json.loads(run(*at(sender, sys.executable, "-c", FLOWS, control, address, 1, 0, 0, seconds)))
+        busy = busy_s() - before
+    finally:
+        sink.kill()
+        sink.wait()
+    assert said["control"] == control, said
+    bps = said["bps"][0]
+    return {"gbps": round(bps / 1e9, 4), "ns_per_byte": round(busy * 1e9 / (bps / 8 * seconds), 5)}
+
+
+def clean(farspan, kept):
+    with installed(farspan, CLEAN), two_hosts() as (a, b):
+        for path, (sender, receiver, address) in {"veth": (a, b, "10.7.0.2"), "loopback": (a, a, "127.0.0.1")}.items():
+            found = {control: [] for control in ("cubic", *CLEAN)}
+            for number in range(ROUNDS):
+                # Who begins changes from round to round.
+                turn = number % len(found)
+                for control in [*found][turn:] + [*found][:turn]:
+                    found[control].append(transfer(sender, receiver, address, control))
+            kept[f"clean {path}"] = found
+            print(path, {c: statistics.median(r["gbps"] for r in rs) for c, rs in found.items()}, flush=True)
+
+
+PEERS = {
+    "unocc inside, bbr across": ("unocc", "bbr"),
+    "gemini for both": ("gemini", "gemini"),
+}
+PEER_PARAMETERS = {"gemini": ["line_rate=200Mbps", "k=30KB"], "unocc": ["line_rate=200Mbps", "intra_rtt=200us"]}
+
+
+def peers(farspan, kept):
+    """A peer beside the host, over a device of 200 Mbit/s that a phantom queue marks, and one 20 ms away through the emulator."""
+    for label, (inside, across) in PEERS.items():
+        one = kept.setdefault(f"peers {label}", {"runs": [], "void": []})
+        attempts = 0
+        while len(one["runs"]) < RUNS and attempts < ATTEMPTS * RUNS:
+            attempts += 1
+            wanted = {control: PEER_PARAMETERS[control] for control in dict.fromkeys((inside, across)) if control in EBPF}
+            with tempfile.TemporaryDirectory() as folder, installed(farspan, wanted):
+                folder = pathlib.Path(folder)
+                settings = ["topology.buffer=500KB", "scheme.ports.marking=none"]
+                with Lab(farspan, folder, SCENARIO, "cubic", len(one["runs"]) + 1, settings, []) as lab, two_hosts() as (_, near):
+                    host = f"farspan-{lab.name}-0"
+                    run("ip", "-n", near, "link", "del", "p1")
+                    run("ip", "link", "add", "n0", "netns", host, "type", "veth", "peer", "name", "n1", "netns", near)
+                    for name, device, number in ((host, "n0", 1), (near, "n1", 2)):
+                        run("ip", "-n", name, "addr", "add", f"10.7.1.{number}/24", "dev", device)
+                        run("ip", "-n", name, "link", "set", device, "up")
+                    run("ip", "-n", host, "link", "set", "n0", "gso_max_segs", "1")
+                    limit = ("rate", "200mbit", "burst", "6kb", "limit", "150kb")
+                    run(*at(host, "tc", "qdisc", "add", "dev", "n0", "root", "tbf", *limit))
+                    run(farspan, "kernel", "mark", "--dev", "n0", "--netns", host, "--rate", "200Mbps", "--drain", "0.95")
+                    for name, control in ((near, inside), (f"farspan-{lab.name}-2", across)):
+                        set_all(name, {"tcp_ecn": "1"} | ({"tcp_congestion_control": control} if control in EBPF else {}))
+                    set_all(host, {"tcp_ecn": "1"})
+                    route = run("ip", "-n", host, "route", "show", "10.0.0.0/24").split()
+                    route = route or run("ip", "-n", host, "route", "show", "default").split()
+                    run("ip", "-n", host, "route", "replace", *route, "congctl", across)
+                    run("ip", "-n", host, "route", "replace", "10.7.1.0/24", "dev", "n0", "congctl", inside)
+                    lab.sink(2)
+                    sink = subprocess.Popen(at(near, sys.executable, "-c", SINK), stdout=subprocess.PIPE, text=True)
+                    sink.stdout.readline()
+                    # No name: the routes say which control a connection gets.
+                    flows = [lab.start(0, FLOWS, "", to, 1, 0, 5, SECONDS) for to in ("10.7.1.2", "10.0.0.3")]
+                    said = [json.loads(flow.communicate()[0]) for flow in flows]
+                    sink.kill()
+                    sink.wait()
+            assert [one["control"] for one in said] == [inside, across], said
+            reasons = lab.void(0)
+            if reasons:
+                one["void"].append("; ".join(reasons))
+            else:
+                one["runs"].append([{"mbps": round(flow["bps"][0] / 1e6, 2), "rtt_ms": round(flow["rtt_ms"], 3)} for flow in said])
+            print(label, one["runs"][-1] if not reasons else f"void: {reasons}", flush=True)
+            keep(kept)
+
+
+PHANTOM = {"rate": "200Mbps", "drain": 0.9, "k_min": "20KB", "k_max": "60KB"}
+
+
+def phantom(farspan, kept):
+    """UnoCC over the phantom queue of the sender's own port, by `kernel mark`, and over that of the emulator's port."""
+    parameters = ["line_rate=200Mbps", "intra_rtt=20ms", "start_cwnd=10"]
+    marking = ["marking=phantom", "phantom.size=80KB", f"phantom.drain={PHANTOM['drain']}", "phantom.min=0.25", "phantom.max=0.75"]
+    marking = [f"scheme.ports.{setting}" for setting in marking]
+    for where in ("kernel", "emulator"):
+        one = kept.setdefault(f"phantom {where}", {"runs": [], "void": []})
+        attempts = 0
+        while len(one["runs"]) < RUNS and attempts < ATTEMPTS * RUNS:
+            attempts += 1
+            settings = ["topology.buffer=500KB", *(marking if where == "emulator" else ["scheme.ports.marking=none"])]
+            with tempfile.TemporaryDirectory() as folder:
+                with Lab(farspan, pathlib.Path(folder), SCENARIO, "unocc", len(one["runs"]) + 1, settings, parameters) as lab:
+                    host, device = f"farspan-{lab.name}-0", "eth0"
+                    if where == "kernel":
+                        run("ip", "-n", host, "link", "set", device, "gso_max_segs", "1")
+                        mark = ["--rate", PHANTOM["rate"], "--drain", PHANTOM["drain"], "--k-min", PHANTOM["k_min"], "--k-max", PHANTOM["k_max"]]
+                        run(farspan, "kernel", "mark", "--dev", device, "--netns", host, *mark)
+                    lab.sink(2)
+                    said = lab.said(lab.send(0, FLOWS, "10.0.0.3", 1, 0, 5, SECONDS))
+            reasons = lab.void(said["held"])
+            if reasons:
+                one["void"].append("; ".join(reasons))
+            else:
+                one["runs"].append({"mbps": round(said["bps"][0] / 1e6, 2), "rtt_ms": round(said["rtt_ms"], 3)})
+            print(where, one["runs"][-1] if not reasons else f"void: {reasons}", flush=True)
+            keep(kept)
+
+
+def keep(kept):
+    partial = KEPT.with_suffix(".partial")
+    partial.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+    partial.rename(KEPT)
+
+
+def spread(values, digits):
+    values = sorted(values)
+    return f"{statistics.median(values):.{digits}f} ({values[0]:.{digits}f} to {values[-1]:.{digits}f})" if values else ""
+
+
+def clean_table(kept):
+    lines = []
+    for path in ("veth", "loopback"):
+        found = kept.get(f"clean {path}", {})
+        for control, runs in found.items():
+            # Of each round, beside CUBIC's of the same round.
+            ratios = [
+                statistics.median(mine[name] / cubic[name] for mine, cubic in zip(runs, found["cubic"], strict=True))
+                for name in ("gbps", "ns_per_byte")
+            ]
+            values = [spread([one[name] for one in runs], 2) for name in ("gbps", "ns_per_byte")]
+            lines.append([path, control, values[0], f"{ratios[0]:.3f}", values[1], f"{ratios[1]:.3f}", len(runs)])
+    return rows(["path", "control", "Gbit/s", "beside CUBIC", "CPU ns a byte", "beside CUBIC", "rounds"], lines)
+
+
+def peers_table(kept):
+    lines = []
+    for label in PEERS:
+        one = kept.get(f"peers {label}", {"runs": [], "void": []})
+        for number, peer in enumerate(("beside it", "20 ms away")):
+            values = [spread([run[number][name] for run in one["runs"]], digits) for name, digits in (("mbps", 1), ("rtt_ms", 2))]
+            lines.append([label, peer, *values, f"{len(one['runs'])} / {len(one['void'])}"])
+    return rows(["controls", "peer", "Mbit/s", "smoothed RTT, ms", "runs / void"], lines)
+
+
+def phantom_table(kept):
+    lines = []
+    for where, label in (("kernel", "`kernel mark` at the sender's port"), ("emulator", "the emulator's port")):
+        one = kept.get(f"phantom {where}", {"runs": [], "void": []})
+        values = [spread([run[name] for run in one["runs"]], digits) for name, digits in (("mbps", 1), ("rtt_ms", 2))]
+        lines.append([label, *values, f"{len(one['runs'])} / {len(one['void'])}"])
+    return rows(["phantom queue", "Mbit/s", "smoothed RTT, ms", "runs / void"], lines)
+
+
+PARTS = {"clean": (clean, clean_table), "peers": (peers, peers_table), "phantom": (phantom, phantom_table)}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("farspan", nargs="?")
+    parser.add_argument("--only", choices=PARTS)
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    for part, (measure, _) in PARTS.items():
+        if arguments.farspan and arguments.only in (None, part):
+            measure(str(pathlib.Path(arguments.farspan).absolute()), kept)
+            keep(kept)
+    for part, (_, table) in PARTS.items():
+        made_part.write(PAGE, "kernel_paths", table(kept), arguments.check, part)
+
+
+if __name__ == "__main__":
+    main()
