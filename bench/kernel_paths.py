@@ -86,11 +86,12 @@ def busy_s():
 def transfer(sender, receiver, address, control, seconds=4):
     """Throughput in Gbit/s, and CPU time in ns for a byte; the listener has the control, too."""
     set_all(receiver, {"tcp_congestion_control": control if control in EBPF else "reno"})
-    sink = subprocess.Popen(at(receiver, sys.executable, "-c", SINK), stdout=subprocess.PIPE, text=True)
+    # Where they run decides more than the control does: sender and receiver stay on a processor each.
+    sink = subprocess.Popen(["taskset", "-c", "1", *at(receiver, sys.executable, "-c", SINK)], stdout=subprocess.PIPE, text=True)
     try:
         sink.stdout.readline()
         before = busy_s()
-        said = json.loads(run(*at(sender, sys.executable, "-c", FLOWS, control, address, 1, 0, 0, seconds)))
+        said = json.loads(run("taskset", "-c", "0", *at(sender, sys.executable, "-c", FLOWS, control, address, 1, 0, 0, seconds)))
         busy = busy_s() - before
     finally:
         sink.kill()
