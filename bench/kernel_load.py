@@ -33,6 +33,8 @@ HOSTS = 10
 SMALL, LARGE = 100_000, 10_000_000
 # After the last arrival; flows that have not ended by then make the run void.
 DRAIN_S = 60
+# So late may a flow begin: small ones take a tenth of a second.
+LATEST_S = 0.005
 SIMULATED = ["transport.burst=64KiB"]
 # K = 50 packets for each Gb/s, and Gemini's T, five times as long; the least K that holds whole bursts here.
 GEMINI = (
@@ -58,15 +60,16 @@ def send(number, to, size):
         while s.recv(4096):
             pass
         controls.add(s.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(bytes(1)).decode())
-threads = []
+threads, late = [], 0
 for number, start, to, size in flows:
     time.sleep(max(began + start - time.monotonic(), 0))
+    late = max(late, time.monotonic() - began - start)
     threads.append(threading.Thread(target=send, args=(number, to, size), daemon=True))
     threads[-1].start()
 until = time.monotonic() + float(sys.argv[4])
 for thread in threads:
     thread.join(max(until - time.monotonic(), 0))
-print(json.dumps({"control": controls.pop() if len(controls) == 1 else sorted(controls)}))
+print(json.dumps({"controls": sorted(controls), "late": late}))
 """
 # Says when each flow has arrived whole.
 RECEIVER = """
@@ -142,13 +145,15 @@ def emulated(farspan, folder, key, number, flows):
             listed.write_text(json.dumps(own))
             if own:
                 senders.append(lab.send(host, SENDER, began, listed, DRAIN_S))
-        for sender in senders:
-            lab.said(sender)
+        said = [json.loads(sender.communicate()[0]) for sender in senders]
         lab.sinks += receivers
     ended = {}
     for receiver in receivers:
         ended |= {int(n): float(at) for n, at in (line.split() for line in receiver.stdout.read().splitlines())}
+    assert {name for one in said for name in one["controls"]} <= {control}, said
     reasons = list(lab.document["emulation"]["reasons"])
+    if (late := max(one["late"] for one in said)) > LATEST_S:
+        reasons.append(f"a flow began {late:.2f} s late")
     if missing := [n for n, *_ in flows if n not in ended]:
         reasons.append(f"{len(missing)} of {len(flows)} flows had not ended {DRAIN_S} s after the last arrival, at {lasts:.0f} s")
     if reasons:

@@ -13,6 +13,8 @@ INLINE void publish(struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	tp->snd_cwnd = clamped_pkts(tp, (__u64)window << 32);
+	/* The kernel leaves this to controls of this kind: how large its bursts are follows from it. */
+	set_pacing_rate(sk, (__u64)tp->snd_cwnd << 32, tp->srtt_us);
 }
 
 SEC("struct_ops")

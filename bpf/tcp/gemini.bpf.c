@@ -266,6 +266,8 @@ __u32 BPF_PROG(gemini_undo_cwnd, struct sock *sk)
 {
 	struct gemini *g = inet_csk_ca(sk);
 
+	if (!g->cwnd_q32)
+		return tcp_sk(sk)->snd_cwnd;
 	g->cwnd_q32 = max_u64(g->cwnd_q32, g->prior_cwnd_q32);
 	g->ssthresh_q32 = max_u64(g->ssthresh_q32, g->prior_ssthresh_q32);
 	g->lost_at_us = 0;
@@ -281,7 +283,7 @@ INLINE void restart_after_idle(struct sock *sk, struct gemini *g)
 	__u64 first_q32 = (__u64)(params.start_pkts ? params.start_pkts : 10) << 32;
 
 	/* Before the first packet there is no time when the last one left. */
-	if (!params.restart_after_idle || !rto || !tcp_sk(sk)->lsndtime || idle <= rto)
+	if (!g->cwnd_q32 || !params.restart_after_idle || !rto || !tcp_sk(sk)->lsndtime || idle <= rto)
 		return;
 	first_q32 = min_u64(first_q32, g->cwnd_q32);
 	g->ssthresh_q32 = max_u64(g->ssthresh_q32, g->cwnd_q32 / 4 * 3);

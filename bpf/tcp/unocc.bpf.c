@@ -323,8 +323,12 @@ void BPF_PROG(unocc_set_state, struct sock *sk, __u8 state)
 	if (state != TCP_CA_LOSS || !u->cwnd_q32 || !is_time_out(tp, u->cwnd_q32))
 		return;
 	/* No ACK has opened a period yet: of the whole first window nothing arrived, and the kernel's one packet stays. */
-	if (!u->in_qa && !u->qa_us)
+	if (!u->in_qa && !u->qa_us) {
 		u->cwnd_q32 = ONE_Q32;
+		publish(sk, u);
+		tp->snd_cwnd = 1;
+		return;
+	}
 	if (u->in_qa && now_us >= u->qa_us && !evaluate_qa(u, tp, now_us))
 		/* No ACK may ever come to open the next period; what was lost is about to be in flight again. */
 		open_qa(u, now_us, u->qa_period_us, tp->packets_out - tp->sacked_out);
@@ -336,7 +340,8 @@ __u32 BPF_PROG(unocc_undo_cwnd, struct sock *sk)
 {
 	struct unocc *u = inet_csk_ca(sk);
 
-	publish(sk, u);
+	if (u->cwnd_q32)
+		publish(sk, u);
 	return tcp_sk(sk)->snd_cwnd;
 }
 

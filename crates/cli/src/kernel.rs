@@ -64,7 +64,9 @@ impl From<UpdateError> for Failure {
 impl From<RemoveError> for Failure {
     fn from(error: RemoveError) -> Self {
         match error {
-            RemoveError::Missing(_) | RemoveError::NotInstalled { .. } => Self::BadInput(error.to_string()),
+            RemoveError::Missing(_) | RemoveError::NotInstalled { .. } | RemoveError::Foreign { .. } => {
+                Self::BadInput(error.to_string())
+            }
             _ => Self::Failed(error.to_string()),
         }
     }
@@ -76,6 +78,7 @@ impl From<MarkError> for Failure {
             MarkError::Missing(_)
             | MarkError::NoDevice { .. }
             | MarkError::Foreign { .. }
+            | MarkError::Ingress { .. }
             | MarkError::NotMarked { .. } => Self::BadInput(error.to_string()),
             _ => Self::Failed(error.to_string()),
         }
@@ -103,7 +106,8 @@ fn namespace(name: Option<&String>) -> Result<Option<Namespace>, NamespaceError>
 
 fn install(args: &KernelInstallArgs) -> Result<(), Failure> {
     let control: Control = args.control.parse()?;
-    let name = args.name.as_deref().map(str::parse).transpose()?.unwrap_or_else(|| Name::from(control));
+    let name = args.name.as_deref().map(str::parse::<Name>).transpose()?;
+    let name = name.map_or_else(|| Ok(Name::from(control)), Name::unreserved)?;
     let settings = Settings::parse(control, &args.set)?;
     farspan_kernel::check()?;
     let namespace = namespace(args.netns.as_ref())?;
@@ -200,14 +204,20 @@ fn remove(args: &KernelRemoveArgs) -> Result<(), Failure> {
     let (mut text, mut failures) = (String::new(), Vec::new());
     for restored in defaults {
         match restored {
-            Restored::Done { namespace, default, instead_of: None } => {
-                text += &format!("{namespace}: new connections get {default} again\n");
-            }
-            Restored::Done { namespace, default, instead_of: Some(Refused { default: before, source }) } => {
-                text += &format!(
-                    "{namespace}: new connections get {default}; it had {before}, which it does not take again ({source}; \
-                     net.ipv4.tcp_allowed_congestion_control lists those that it takes)\n"
+            Restored::Done { namespace, default, instead_of, ecn_stays } => {
+                text += &format!("{namespace}: new connections get {default}");
+                text += &instead_of.map_or_else(
+                    || " again\n".to_owned(),
+                    |Refused { default, source }| {
+                        format!(
+                            "; it had {default}, which it does not take again ({source}; net.ipv4.tcp_allowed_congestion_control \
+                             lists those that it takes)\n"
+                        )
+                    },
                 );
+                if ecn_stays {
+                    text += &format!("{namespace}: its tcp_ecn stays 1: what it had is not known\n");
+                }
             }
             Restored::Failed { source } => failures.push(source.to_string()),
             _ => {}

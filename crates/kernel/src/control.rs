@@ -78,7 +78,7 @@ const MILLI: Unit = Unit::Number { one: 1_000 };
 /// Rates are bytes per second there.
 const RATE: Unit = Unit::Rate { bps: 8 };
 const US: Unit = Unit::MICROSECONDS;
-/// Rates of 100 Kbit/s to 500 Gbit/s: more would leave 64 bits in products of the programs.
+/// Rates of 100 Kbit/s to 500 Gbit/s: with a little more, products of the programs would leave 64 bits.
 const RATES: (u64, u64) = (12_500, 62_500_000_000);
 const TEN_SECONDS: u64 = 10_000_000;
 /// The largest window of the programs, packets.

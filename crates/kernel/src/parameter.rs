@@ -201,7 +201,7 @@ pub enum SettingError {
         value: String,
     },
     /// Two values do not go together.
-    #[error("{low} is above {high}, which it must not be: {control} would hold {high} alone")]
+    #[error("{low} is above {high}: give {control} a smaller or a larger one")]
     Order {
         /// The control.
         control: Control,

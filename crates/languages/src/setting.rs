@@ -33,7 +33,7 @@ impl Name {
 }
 
 /// A control on a path. Its constants are the defaults of each language, so that these are compared too; those that follow from the
-/// path's rate are the defaults at [`DEFAULT_RATE_BPS`].
+/// path's rate are the defaults at 1 Gbit/s.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Setting {
     /// The control.

@@ -15,7 +15,7 @@ const PAYLOAD: usize = 24;
 const HEADERS: usize = 28;
 const INTERVAL_NS: u64 = 10_000_000;
 
-/// A probe that leaves more than this after its time counts from its time: the processor was held, which the emulator's thread has, too.
+/// A probe that leaves more than this after its time counts from its time: something held its processor, and the packets with it.
 const HELD_NS: u64 = 1_000_000;
 
 /// A probe, as it was read.

@@ -1,5 +1,5 @@
-//! The processor of an emulation. Its threads stay on one, and the programs of its hosts off it: else each waits for whatever the other's
-//! processor does in the kernel, which nothing interrupts on systems that preempt no system call.
+//! The processor of an emulation. The threads that move packets and send probes stay on one, and all else of it off that: what another does
+//! there in the kernel holds them, on systems that preempt no system call.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
@@ -16,11 +16,11 @@ fn keep_to(processors: impl IntoIterator<Item = usize>) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// A processor for the threads of an emulation, of those that the calling thread may have: the last one, or one before where so many
-/// others are up. `None`: there is one alone.
-pub(super) fn choose(others: usize) -> Option<usize> {
+/// A processor for the threads of an emulation, of those that the calling thread may have: the last that no other emulation has, or where
+/// each is taken, the last. `None`: there is one alone.
+pub(super) fn choose(taken: &[usize]) -> Option<usize> {
     let all = allowed().ok().filter(|all| all.len() > 1)?;
-    Some(all[all.len() - 1 - others % all.len()])
+    all.iter().rev().find(|processor| !taken.contains(processor)).or(all.last()).copied()
 }
 
 /// Keeps the calling thread to a processor. Where the system refuses, it stays where it may be.
@@ -45,8 +45,10 @@ mod tests {
 
     #[test]
     fn a_thread_stays_on_one_processor_and_off_another() {
-        let Some(own) = choose(0) else { return };
-        assert_ne!(choose(1), Some(own));
+        let Some(own) = choose(&[]) else { return };
+        let other = choose(&[own]).unwrap();
+        assert_ne!(other, own);
+        assert_eq!(choose(&allowed().unwrap()), Some(own), "each is taken");
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 stay_off(Some(own));

@@ -16,7 +16,7 @@ use std::num::NonZeroU64;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The priority of this thread. That of probes is one above: on the same processor, they are late only if it is held, as this is.
+/// The priority of this thread. That of probes is one above: they are late only if their common processor is held.
 pub(super) const PRIORITY: i32 = 50;
 
 /// The longest sleep: so soon a request to stop is seen, and so much of a stall can hide behind a sleep.

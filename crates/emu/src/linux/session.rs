@@ -151,7 +151,7 @@ impl Session {
         namespace::remove(&name.namespaces())?;
         let paths = Paths::new(&world.spec);
         let facts = Facts {
-            processor: processor::choose(others_up(name)),
+            processor: processor::choose(&taken_processors(name)),
             is_real_time: can_run_in_real_time(),
             shortest_rtt_us: paths.shortest_rtt().as_us_f64(),
             ..facts(name, resolved, world, out)
@@ -209,6 +209,8 @@ impl Session {
             "emulation of {}, ports of {}, seed {}",
             self.facts.scenario, self.facts.scheme, self.facts.seed
         );
+        let processor = self.facts.processor;
+        processor::stay_off(processor);
         let recorded = std::thread::scope(|scope| {
             let (pump, sockets) = (&mut self.pump, &self.sockets);
             let recorder = file.as_ref().map(|file| {
@@ -216,7 +218,6 @@ impl Session {
                 pump.engine.capture(world.spec.trace.ports.iter().copied(), to);
                 scope.spawn(move || recorder::record(&world.spec, &comment, file, &from))
             });
-            let processor = self.facts.processor;
             let (stop, state, due) = (&stop, &state, &due);
             let mover = scope.spawn(move || {
                 processor::stay_on(processor);
@@ -343,9 +344,10 @@ pub(super) fn clear(name: &Name, held: Held) -> Result<(), NamespaceError> {
     Ok(())
 }
 
-/// How many other emulations are up.
-fn others_up(name: &Name) -> usize {
-    Name::known().iter().filter(|other| *other != name && Folder::of(other).is_up()).count()
+/// The processors of other emulations that are up.
+fn taken_processors(name: &Name) -> Vec<usize> {
+    let others = Name::known().into_iter().filter(|other| other != name).map(|other| Folder::of(&other));
+    others.filter(Folder::is_up).filter_map(|other| other.facts().ok()?.processor).collect()
 }
 
 /// Whether a thread of this process may run under SCHED_FIFO.

@@ -13,6 +13,8 @@ pub(super) struct Before {
     pub(super) default: String,
     /// Its `tcp_ecn`.
     pub(super) ecn: u32,
+    /// The control of farspan's that became its default last.
+    pub(super) taker: String,
 }
 
 /// So many namespaces, at most.
@@ -20,19 +22,27 @@ const MOST: u32 = 1 << 16;
 /// The length of a name of a control in the map, as in the kernel.
 const NAME: usize = 16;
 
+/// Two names and a number.
+const SIZE: usize = 2 * NAME + 4;
+
 impl Before {
-    fn bytes(&self) -> [u8; NAME + 4] {
-        let mut bytes = [0; NAME + 4];
-        bytes.iter_mut().zip(self.default.bytes().take(NAME - 1)).for_each(|(to, from)| *to = from);
-        bytes[NAME..].copy_from_slice(&self.ecn.to_ne_bytes());
+    fn bytes(&self) -> [u8; SIZE] {
+        let mut bytes = [0; SIZE];
+        for (field, name) in bytes.chunks_exact_mut(NAME).zip([&self.default, &self.taker]) {
+            field.iter_mut().zip(name.bytes().take(NAME - 1)).for_each(|(to, from)| *to = from);
+        }
+        bytes[2 * NAME..].copy_from_slice(&self.ecn.to_ne_bytes());
         bytes
     }
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (name, ecn) = bytes.split_at_checked(NAME)?;
-        let name = name.split(|byte| *byte == 0).next()?;
-        let ecn = u32::from_ne_bytes(ecn.try_into().ok()?);
-        Some(Self { default: String::from_utf8_lossy(name).into_owned(), ecn })
+        let bytes: &[u8; SIZE] = bytes.try_into().ok()?;
+        let name = |field: &[u8]| {
+            let name = field.split(|byte| *byte == 0).next().unwrap_or_default();
+            String::from_utf8_lossy(name).into_owned()
+        };
+        let ecn = u32::from_ne_bytes(bytes[2 * NAME..].try_into().ok()?);
+        Some(Self { default: name(&bytes[..NAME]), ecn, taker: name(&bytes[NAME..2 * NAME]) })
     }
 }
 
@@ -77,7 +87,7 @@ fn create(path: &Path) -> libbpf_rs::Result<MapHandle> {
         map_flags: libbpf_sys::BPF_F_NO_PREALLOC,
         ..Default::default()
     };
-    let (key, value) = (mem::size_of::<u64>() as u32, (NAME + 4) as u32);
+    let (key, value) = (mem::size_of::<u64>() as u32, SIZE as u32);
     let mut map = MapHandle::create(MapType::Hash, Some("farspan_before"), key, value, MOST, &options)?;
     map.pin(path)?;
     Ok(map)
@@ -89,7 +99,7 @@ mod tests {
 
     #[test]
     fn what_a_namespace_had_reads_back() {
-        let before = Before { default: "cubic".to_owned(), ecn: 2 };
+        let before = Before { default: "cubic".to_owned(), ecn: 2, taker: "gemini".to_owned() };
         assert_eq!(Before::from_bytes(&before.bytes()), Some(before));
         assert_eq!(Before::from_bytes(&[0; 3]), None);
     }

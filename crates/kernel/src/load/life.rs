@@ -1,12 +1,11 @@
 //! The life of a control: installed, replaced, removed.
 
-use super::before::forget_all;
 use super::instance::{Instance, linked};
 use super::missing::{Missing, check};
 use super::netns::{Namespace, NamespaceError};
 use super::object::{LoadError, Opened, listened};
 use super::pin::{BPFFS, Pins, lock};
-use super::restore::{Restored, ours, restore, take};
+use super::restore::{Restored, ours, restore, take, tidy};
 use super::sockets::{Socket, SocketsError};
 use super::sys::update_link;
 use crate::{Control, Name, SettingError, Settings};
@@ -25,7 +24,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Installed {
-    /// The id of the map of its operations.
+    /// The id of the map of its operations; 0: it cannot be read.
     pub map: u32,
     /// Its parameters, all of them; `None`: they cannot be read.
     pub settings: Option<Settings>,
@@ -136,6 +135,14 @@ pub enum RemoveError {
     /// It is not installed.
     #[error("{name} is not installed: `farspan kernel status` shows what is")]
     NotInstalled {
+        /// The name.
+        name: Name,
+    },
+    /// Somebody else registered it.
+    #[error(
+        "{name} is registered, and farspan has no pin of it: whoever registered it can take it away (`bpftool struct_ops show`)"
+    )]
+    Foreign {
         /// The name.
         name: Name,
     },
@@ -265,12 +272,15 @@ pub fn install(
         Err(source) => Err(InstallError::Register { name: name.clone(), source, log }),
     };
     // The pin holds it from here on. What could not be kept leaves nothing.
-    let taken = kept.and_then(|()| Ok(namespace.map_or(Ok(()), |namespace| take(name, namespace))?));
-    let installed =
-        taken.and_then(|()| Installed::read(&pins, name).ok_or_else(|| pin(io::ErrorKind::NotFound.into())));
-    installed.inspect_err(|_| {
-        drop(namespace.and_then(|namespace| restore(name, namespace, &ours())));
-        drop(pins.remove());
+    let leave_nothing = |_: &InstallError| drop(pins.remove().and_then(|()| tidy(None)));
+    let taken = kept.and_then(|()| Ok(namespace.map(|namespace| take(name, namespace)).transpose()?));
+    let taken = taken.inspect_err(leave_nothing)?;
+    let installed = Installed::read(&pins, name).ok_or_else(|| pin(io::ErrorKind::NotFound.into()));
+    installed.inspect_err(|error| {
+        if let Some((taken, namespace)) = taken.zip(namespace) {
+            taken.undo(namespace);
+        }
+        leave_nothing(error);
     })
 }
 
@@ -316,7 +326,8 @@ fn update(
     if let Some(namespace) = namespace {
         failed.extend(take(name, namespace).err());
     }
-    let installed = Installed::read(&pins, name).ok_or_else(not_installed)?;
+    // The new program is in force, whatever can be read of it.
+    let installed = Installed::read(&pins, name).unwrap_or(Installed { map: 0, settings: None });
     Ok(Updated { installed, defaults, failed, sockets, unseen })
 }
 
@@ -381,25 +392,28 @@ pub fn remove(name: &Name, namespace: Option<&Namespace>) -> Result<Removed, Rem
     let _alone = lock().map_err(|source| RemoveError::Pin { name: name.clone(), source })?;
     let pins = Pins::of(name);
     let (ours, all) = (ours(), namespace.map_or_else(Namespace::all, |namespace| vec![namespace.clone()]));
-    // Its pins may be gone, with the file system that had them, and namespaces still have it.
-    let has_it = |place: &Namespace| place.default_control().is_ok_and(|default| default == name.as_str());
-    let is_left = || ours.contains(name) && (is_available(name) || all.iter().any(has_it));
-    if !pins.is_there() && !is_left() {
-        return Err(RemoveError::NotInstalled { name: name.clone() });
+    if !pins.is_there() {
+        let pin = |source| RemoveError::Pin { name: name.clone(), source };
+        // Pins may be gone, with the file system that had them, and namespaces still have what they held. What is registered without one
+        // is somebody else's.
+        if ours.contains(name) && is_available(name) {
+            return Err(RemoveError::Foreign { name: name.clone() });
+        }
+        let has_it =
+            |place: &Namespace| place.default_control().is_ok_and(|default| default == name.as_str());
+        if !ours.contains(name) || !all.iter().any(has_it) {
+            tidy(None).map_err(pin)?;
+            return Err(RemoveError::NotInstalled { name: name.clone() });
+        }
     }
-    let defaults: Vec<_> = all.iter().filter_map(|namespace| restore(name, namespace, &ours)).collect();
+    let defaults = all.iter().filter_map(|namespace| restore(name, namespace, &ours)).collect();
     if namespace.is_none() {
         let pin = |source| RemoveError::Pin { name: name.clone(), source };
         // Another process may hold the link: the kernel takes the control from it. Older kernels do not know how.
         if let Ok(link) = Link::open(pins.link()) {
             let _ = link.detach();
         }
-        pins.remove().map_err(pin)?;
-        // What a namespace had is kept as long as it has not got it back.
-        let is_whole = defaults.iter().all(|restored| matches!(restored, Restored::Done { .. }));
-        if is_whole && Pins::names().is_empty() {
-            forget_all().map_err(pin)?;
-        }
+        tidy(Some(name)).and_then(|()| pins.remove()).map_err(pin)?;
         let is_gone = (0..LOOKS).any(|look| {
             if look > 0 {
                 std::thread::park_timeout(BETWEEN_LOOKS);

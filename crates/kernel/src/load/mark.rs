@@ -43,6 +43,15 @@ pub enum MarkError {
         /// The device.
         device: String,
     },
+    /// Programs can only be at its ingress.
+    #[error(
+        "{device} has an `ingress` qdisc, which takes no programs at egress: `tc qdisc del dev {device} ingress`, then `tc qdisc add dev {device} \
+         clsact` has both"
+    )]
+    Ingress {
+        /// The device.
+        device: String,
+    },
     /// The device has no phantom queue.
     #[error("{device} has no phantom queue: `farspan kernel mark --dev {device} --rate R` gives it one")]
     NotMarked {
@@ -148,7 +157,7 @@ impl PortStatus {
             already_marked,
             marked,
         };
-        Some((status, constant("made_qdisc")? == 1))
+        Some((status, constant("made_qdisc") == Some(1)))
     }
 }
 
@@ -207,6 +216,10 @@ impl<'a> Port<'a> {
 
     fn attach(&self, queue: &PhantomQueue) -> Result<Attached, MarkError> {
         let there = self.queue()?;
+        let qdiscs = tc(&["qdisc", "show", "dev", self.device]);
+        if qdiscs.is_some_and(|text| text.contains("qdisc ingress ")) {
+            return Err(MarkError::Ingress { device: self.device.to_owned() });
+        }
         let makes_qdisc = there.as_ref().map_or_else(|| !self.has_qdisc(), |(_, made)| *made);
         let mut opened = Opened::new("mark", include_bytes!(concat!(env!("OUT_DIR"), "/mark.bpf.o")))?;
         opened.set(queue.variables().into_iter().chain([("made_qdisc", u64::from(makes_qdisc))]))?;

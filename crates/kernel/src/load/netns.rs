@@ -2,6 +2,7 @@
 
 use super::sys::namespace_cookie;
 use rustix::net::{AddressFamily, SocketType, socket};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -89,6 +90,9 @@ impl Namespace {
     /// All that are known: this one, those with names, and those of processes.
     #[must_use]
     pub fn all() -> Vec<Self> {
+        // Each holds a descriptor.
+        let limit = getrlimit(Resource::Nofile);
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
         let Ok(own) = Self::current() else { return Vec::new() };
         let device = own.id[0];
         let mut found = vec![own];

@@ -36,7 +36,8 @@ pub enum LoadError {
 
 /// The usual cause of an error, where the kernel's own words say little.
 fn hint(source: &libbpf_rs::Error) -> &'static str {
-    if source.kind() == libbpf_rs::ErrorKind::PermissionDenied {
+    // EPERM: the verifier refuses with EACCES, which is of the same kind.
+    if source.to_string().contains("os error 1)") {
         " (it takes CAP_BPF and CAP_NET_ADMIN in the machine's first user namespace, and a kernel that is not locked down)"
     } else {
         ""

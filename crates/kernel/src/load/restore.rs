@@ -19,6 +19,8 @@ pub enum Restored {
         default: String,
         /// Its default before, if that could not be set.
         instead_of: Option<Refused>,
+        /// Whether its `tcp_ecn` stays 1, since what it had is not known.
+        ecn_stays: bool,
     },
     /// It could not be set back.
     Failed {
@@ -50,31 +52,62 @@ fn is_among(names: &[Name], default: &str) -> bool {
 }
 
 /// The default that a namespace began with where nothing was kept of it: a new one gets that of the machine's first.
-fn inherited() -> String {
-    let first = Namespace::first().ok().and_then(|first| before::kept(first.cookie().ok()?));
-    first.map_or_else(|| ALWAYS.to_owned(), |before| before.default)
+fn inherited(ours: &[Name]) -> String {
+    let first = Namespace::first().ok();
+    let kept =
+        first.as_ref().and_then(|first| before::kept(first.cookie().ok()?)).map(|before| before.default);
+    let present = || first.and_then(|first| first.default_control().ok()).filter(|now| !is_among(ours, now));
+    kept.or_else(present).unwrap_or_else(|| ALWAYS.to_owned())
+}
+
+/// The settings of a namespace at the start of a command, to go back to if it fails.
+pub(super) struct Taken {
+    default: String,
+    ecn: u32,
+    before: Option<Before>,
+}
+
+impl Taken {
+    /// Sets the namespace back, as well as that goes: what failed is the error that counts.
+    pub(super) fn undo(self, namespace: &Namespace) {
+        let _ = namespace.set_ecn(self.ecn);
+        let _ = namespace.set_default_control(&self.default);
+        if let Ok(cookie) = namespace.cookie() {
+            match self.before {
+                Some(before) => drop(before::keep(cookie, &before)),
+                None => before::forget(cookie),
+            }
+        }
+    }
 }
 
 /// Makes a control the default of a namespace, and ECN with it; keeps what was there.
-pub(super) fn take(name: &Name, namespace: &Namespace) -> Result<(), NamespaceError> {
+pub(super) fn take(name: &Name, namespace: &Namespace) -> Result<Taken, NamespaceError> {
     let (default, ecn, cookie) = (namespace.default_control()?, namespace.ecn()?, namespace.cookie()?);
-    let before = match (before::kept(cookie), is_among(&ours(), &default) || default == name.as_str()) {
+    let (ours, kept, taker) = (ours(), before::kept(cookie), name.to_string());
+    let is_ours = default == name.as_str() || is_among(&ours, &default);
+    let taken = Taken { default: default.clone(), ecn, before: kept.clone() };
+    let before = match (kept, is_ours) {
         // Another control of farspan's gives way: what the namespace had before both is kept.
-        (Some(_), true) => None,
-        (None, true) => Some(Before { default: inherited(), ecn }),
+        (Some(kept), true) => Before { taker, ..kept },
+        (None, true) => Before { default: inherited(&ours), ecn, taker },
         // Somebody gave it another default since. ECN may still be on from then.
-        (Some(kept), false) if ecn == 1 => Some(Before { default, ecn: kept.ecn }),
-        (_, false) => Some(Before { default, ecn }),
+        (Some(kept), false) if ecn == 1 => Before { default, ecn: kept.ecn, taker },
+        (_, false) => Before { default, ecn, taker },
     };
-    if let Some(before) = before {
-        let kept = before::keep(cookie, &before).map_err(io::Error::other);
-        kept.map_err(namespace.failed("what it had cannot be kept"))?;
-    }
+    let kept = before::keep(cookie, &before).map_err(io::Error::other);
+    kept.map_err(namespace.failed("what it had cannot be kept"))?;
     let set = namespace.set_default_control(name.as_str());
-    set.map_err(namespace.failed("its default congestion control cannot be set"))?;
-    let set = namespace.set_ecn(1).map_err(namespace.failed("tcp_ecn cannot be set"));
-    // Half of it would be neither what it had nor what was asked for.
-    set.inspect_err(|_| drop(restore(name, namespace, &ours())))
+    let set = set.map_err(namespace.failed("its default congestion control cannot be set"));
+    let set = set.and_then(|()| namespace.set_ecn(1).map_err(namespace.failed("tcp_ecn cannot be set")));
+    match set {
+        Ok(()) => Ok(taken),
+        // Half of it would be neither what it had nor what was asked for.
+        Err(error) => {
+            taken.undo(namespace);
+            Err(error)
+        }
+    }
 }
 
 /// Sets a namespace back whose default is this control, or was until somebody else changed it; `None`: there is nothing to set back.
@@ -85,20 +118,21 @@ pub(super) fn restore(name: &Name, namespace: &Namespace, ours: &[Name]) -> Opti
 fn set_back(name: &Name, namespace: &Namespace, ours: &[Name]) -> Result<Option<Restored>, NamespaceError> {
     let (default, cookie) = (namespace.default_control()?, namespace.cookie()?);
     let (is_its_default, before) = (default == name.as_str(), before::kept(cookie));
-    if !is_its_default && (before.is_none() || is_among(ours, &default)) {
+    let was_its = before.as_ref().is_some_and(|before| before.taker == name.as_str());
+    if !is_its_default && (!was_its || is_among(ours, &default)) {
         return Ok(None);
     }
+    let has_ecn = namespace.ecn()? == 1;
     // ECN first: a command that ends in between leaves the default, by which the next finds what is to be done.
-    if let Some(before) = &before
-        && namespace.ecn()? == 1
-    {
+    if let Some(before) = before.as_ref().filter(|_| has_ecn) {
         namespace.set_ecn(before.ecn).map_err(namespace.failed("its tcp_ecn cannot be set back"))?;
     }
     if !is_its_default {
         before::forget(cookie);
         return Ok(None);
     }
-    let wanted = before.map_or_else(inherited, |before| before.default);
+    let ecn_stays = has_ecn && before.is_none();
+    let wanted = before.map_or_else(|| inherited(ours), |before| before.default);
     let (default, instead_of) = match namespace.set_default_control(&wanted) {
         Ok(()) => (wanted, None),
         Err(source) if wanted != ALWAYS => {
@@ -109,5 +143,13 @@ fn set_back(name: &Name, namespace: &Namespace, ours: &[Name]) -> Result<Option<
         Err(source) => return Err(namespace.failed("its default cannot be set back")(source)),
     };
     before::forget(cookie);
-    Ok(Some(Restored::Done { namespace: namespace.to_string(), default, instead_of }))
+    let namespace = namespace.to_string();
+    Ok(Some(Restored::Done { namespace, default, instead_of, ecn_stays }))
+}
+
+/// Forgets what namespaces had where no control is left but `gone`, and none of those that can be seen has to get anything back.
+pub(super) fn tidy(gone: Option<&Name>) -> io::Result<()> {
+    let owes = |place: &Namespace| place.cookie().is_ok_and(|cookie| before::kept(cookie).is_some());
+    let others = Pins::names().iter().any(|name| Some(name) != gone);
+    if others || Namespace::all().iter().any(owes) { Ok(()) } else { before::forget_all() }
 }

@@ -86,10 +86,11 @@ fn acks_of_what_was_sent_twice_grow_gemini_s_window_after_a_time_out_alone() {
 #[test]
 fn what_comes_before_the_start_changes_nothing() {
     for name in [Name::Gemini, Name::Unocc] {
-        let before = "a 1000 20000 1 0 0 1\nl 1500\nt 2000 1\no 2500\n";
+        let before = "a 1000 20000 1 0 0 1\nl 1500\nt 2000 1\no 2500\nu 2600\ni 300 51\n";
         let acks = acks(1_000_000, 100, 0, 1);
         let Some(after) = replay_all(name, &[], &format!("{before}{START}{acks}")) else { return };
-        assert_eq!(after[4..], replay(name, &[], &acks).unwrap(), "{name:?}");
+        assert!(after[..6].iter().all(|(_, cwnd)| *cwnd == 0.0), "{name:?}: there is no window yet");
+        assert_eq!(after[6..], replay(name, &[], &acks).unwrap(), "{name:?}");
     }
 }
 
@@ -107,7 +108,9 @@ fn a_smaller_path_mtu_is_no_time_out() {
 
 #[test]
 fn unocc_keeps_one_packet_where_nothing_of_the_first_window_arrives() {
-    let Some(windows) = replay(Name::Unocc, &["start_pkts=0"], "t 1020100 0\nt 1060100 0\n") else {
+    let Some(windows) =
+        replay(Name::Unocc, &["start_pkts=0", "min_cwnd_pkts=3"], "t 1020100 0\nt 1060100 0\n")
+    else {
         return;
     };
     let whole: Vec<_> = windows.iter().map(|&(whole, _)| whole).collect();

@@ -158,7 +158,7 @@ fn a_namespace_has_nothing_of_a_deleted_one() {
     lab.set("c", "net.ipv4.tcp_ecn=0");
     lab.kernel(&["install", "gemini", "--as", &lab.name, "--netns", "c"]);
     lab.run(&["ip", "netns", "del", "c"]);
-    // Linux gives the next one the same inode.
+    // Linux gives the next one the same inode, unless another comes in between.
     lab.run(&["ip", "netns", "add", "d"]);
     let before = lab.tcp("d");
     lab.kernel(&["install", "gemini", "--as", &lab.name, "--netns", "d"]);
@@ -342,4 +342,42 @@ fn what_a_machine_lacks_is_said() {
     let output = lab.farspan(&["install", "gemini", "--as", &lab.name]);
     assert_eq!(code(&output), 2);
     assert!(stderr(&output).contains("CONFIG_DEBUG_INFO_BTF"), "{}", stderr(&output));
+}
+
+#[test]
+fn what_is_not_kept_any_more_goes_back_to_what_the_machine_has() {
+    let Some(lab) = Lab::new() else { return };
+    lab.kernel(&["install", "gemini", "--as", &lab.name, "--netns", "a"]);
+    lab.run(&["rm", "-r", "/sys/fs/bpf/farspan"]);
+    assert!(eventually(|| !lab.is_registered()));
+    let text = lab.kernel(&["remove", &lab.name]);
+    assert!(text.contains("a: its tcp_ecn stays 1"), "{text}");
+    assert_ne!(lab.default("a"), lab.name);
+    lab.assert_clear();
+}
+
+#[test]
+fn what_somebody_else_registered_is_left_alone() {
+    let (Some(lab), Some(other)) = (Lab::new(), Lab::new()) else { return };
+    // The other lab has a BPF file system of its own: here nobody knows of its pin.
+    other.kernel(&["install", "gemini", "--as", &other.name]);
+    lab.run(&[
+        "ip",
+        "netns",
+        "exec",
+        "a",
+        "sysctl",
+        "-q",
+        "-w",
+        &format!("net.ipv4.tcp_congestion_control={}", other.name),
+    ]);
+    let output = lab.farspan(&["remove", &other.name]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("farspan has no pin of it"), "{}", stderr(&output));
+    assert_eq!(lab.default("a"), other.name);
+    let output = lab.farspan(&["install", "gemini", "--as", &other.name]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("no pin of"), "{}", stderr(&output));
+    lab.set("a", "net.ipv4.tcp_congestion_control=reno");
+    other.kernel(&["remove", &other.name]);
 }

@@ -125,6 +125,11 @@ fn a_phantom_queue_leaves_the_programs_of_others_alone() {
     }
     assert!(at_a(&["filter", "show", "dev", "va", "egress"]).contains("pref 4005"));
     at_a(&["qdisc", "del", "dev", "va", "clsact"]);
+    at_a(&["qdisc", "add", "dev", "va", "ingress"]);
+    let output = lab.farspan(&["mark", "--netns", "a", "--dev", "va", "--rate", "1Gbps"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("`ingress` qdisc"), "{}", stderr(&output));
+    at_a(&["qdisc", "del", "dev", "va", "ingress"]);
     for (words, expected) in [
         (&["--dev", "none", "--rate", "1Gbps"][..], "no device none"),
         (&["--dev", "va", "--rate", "1Gbps", "--drain", "1.5"], "--drain 1.5"),
