@@ -9,7 +9,6 @@ usage: kernel.py FARSPAN [--only PREFIX] [--minutes M]  runs what is missing (ro
 Cells, bands and the number of runs were fixed before the first run. A run is void where the emulation is, or where the receiver's
 window or the sender's buffer held it back for more than 1% of its time; it is counted, and made again. Whole: about an hour and a half.
 """
-import argparse
 import json
 import pathlib
 import re
@@ -17,13 +16,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 import made_part
 from kernel_lab import FLOWS, MESSAGES, Lab, rows, words
+from kernel_runs import Series, arguments
 
 HERE = pathlib.Path(__file__).resolve().parent
-KEPT = HERE / "kernel.json"
 PAGE = HERE.parent / "docs/src/kernel-beside-simulator.md"
 SCENARIO = HERE / "kernel/bottleneck.toml"
 
@@ -37,8 +35,6 @@ SIZES = {"10 KB": 10_000, "100 KB": 100_000, "1 MB": 1_000_000, "10 MB": 10_000_
 # Completions of a run, whose median counts.
 COMPLETIONS = 10
 SHARE_FROM = 10
-# Most attempts at one run of a cell.
-ATTEMPTS = 6
 # A cell agrees within these of the kernel's median, or within the kernel's own range.
 BANDS = {"throughput": 0.05, "share": 0.05, "completion": 0.10, "wait": 0.15}
 LEAST_WAIT_MS = 1.0
@@ -94,7 +90,7 @@ def wait_ms(document, seconds):
 
 
 def emulated(farspan, key, number):
-    """One run with the kernel's TCP; `None`: it was void, and why."""
+    """One run with the kernel's TCP, and why it is void, if it is."""
     control, kind, settings, probability = cells()[key]
     seconds, held = SECONDS[control], 0
     with tempfile.TemporaryDirectory() as folder:
@@ -117,7 +113,7 @@ def emulated(farspan, key, number):
     if kind == "steady":
         result["wait_ms"] = wait_ms(lab.document, seconds)
     reasons = lab.void(held)
-    return (None, reasons) if reasons else ({name: round(value, 4) for name, value in result.items()}, [])
+    return {"kernel": {name: round(value, 4) for name, value in result.items()}}, reasons
 
 
 def jain(rates):
@@ -153,38 +149,19 @@ def simulated(farspan, key, number):
     return {name: round(value, 4) for name, value in result.items()}
 
 
-def keep(kept):
-    partial = KEPT.with_suffix(".partial")
-    partial.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
-    partial.rename(KEPT)
-
-
-def run_all(farspan, kept, prefix, until):
+def run_all(farspan, series, prefix):
     for key in cells():
-        if not key.startswith(prefix):
-            continue
-        cell = kept.setdefault(key, {"kernel": [], "simulated": [], "void": []})
-        while len(cell["simulated"]) < RUNS:
-            cell["simulated"].append(simulated(farspan, key, len(cell["simulated"]) + 1))
-        attempts = 0
-        while len(cell["kernel"]) < RUNS and attempts < ATTEMPTS * RUNS and time.monotonic() < until:
-            attempts += 1
-            found, reasons = emulated(farspan, key, len(cell["kernel"]) + 1)
-            if found:
-                cell["kernel"].append(found)
-            else:
-                cell["void"].append("; ".join(reasons))
-            print(key, found or f"void: {reasons}", flush=True)
-            keep(kept)
-        keep(kept)
+        if key.startswith(prefix):
+            series.simulate(key, RUNS, lambda number, key=key: simulated(farspan, key, number))
+            series.fill(key, RUNS, lambda number, key=key: emulated(farspan, key, number))
 
 
 MEASURES = {"steady": [("mbps", "throughput"), ("wait_ms", "wait")], "share": [("jain", "share")], "completion": [("ms", "completion")]}
 
 
-def verdict(name, band, cell):
+def verdict(name, band, key, series):
     """Median and range of the kernel, median of the simulator, and whether they agree."""
-    ours, theirs = ([run[name] for run in cell[clock]] for clock in ("simulated", "kernel"))
+    ours, theirs = ([run[name] for run in series.of(key, clock)] for clock in ("simulated", "kernel"))
     if len(theirs) < RUNS:
         return None
     low, median, high, mine = min(theirs), statistics.median(theirs), max(theirs), statistics.median(ours)
@@ -194,26 +171,26 @@ def verdict(name, band, cell):
     return low, median, high, mine, abs(mine - median) <= most or low <= mine <= high
 
 
-def tables(kept):
+def tables(series):
     sums = {}
     text = ""
     for control in CONTROLS:
         lines = []
         for key, (of, kind, _, _) in cells().items():
-            if of != control or key not in kept:
+            if of != control:
                 continue
             for name, band in MEASURES[kind]:
-                found = verdict(name, band, kept[key])
+                found = verdict(name, band, key, series)
                 if found is None:
                     continue
                 low, median, high, mine, agrees = found
                 agree, count = sums.get(band, (0, 0))
                 sums[band] = (agree + agrees, count + 1)
-                digits = 3 if name == "jain" else 1
+                digits = {"jain": 3, "wait_ms": 2}.get(name, 1)
                 what = re.sub(r"steady (\S+) (\S+)", r"\1 BDP, loss \2", key.removeprefix(f"{control} "))
                 unit = {"mbps": "Mbit/s", "wait_ms": "wait, ms", "jain": "Jain", "ms": "ms"}[name]
                 cells_of = [what, unit, f"{median:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})", f"{mine:.{digits}f}"]
-                lines.append([*cells_of, f"{mine / median:.2f}" if median else "", "agrees" if agrees else "**differs**", str(len(kept[key]["void"]))])
+                lines.append([*cells_of, f"{mine / median:.2f}" if median else "", "agrees" if agrees else "**differs**", str(len(series.of(key, "void")))])
         if lines:
             head = ["cell", "measure", "kernel: median (range)", "simulated", "ratio", "", "void"]
             text += f"### {control}\n\n" + rows(head, lines) + "\n"
@@ -222,17 +199,11 @@ def tables(kept):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("farspan", nargs="?")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--minutes", type=float, default=1e9)
-    parser.add_argument("--check", action="store_true")
-    arguments = parser.parse_args()
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    if arguments.farspan:
-        farspan = str(pathlib.Path(arguments.farspan).absolute())
-        run_all(farspan, kept, arguments.only, time.monotonic() + 60 * arguments.minutes)
-    made_part.write(PAGE, "kernel", tables(kept), arguments.check)
+    options = arguments()
+    series = Series(__file__, options.minutes)
+    if options.farspan:
+        run_all(options.farspan, series, options.only)
+    made_part.write(PAGE, "kernel", tables(series), options.check)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ usage: kernel_load.py FARSPAN [--only PREFIX] [--minutes M]  runs what is missin
 The arrivals of a run are those that the simulator draws for its seed: the same flows, sizes and times on both clocks. A flow lasts from
 its arrival, before it connects, until its receiver has seen its end. Void runs are counted, and made again. Whole: about an hour and a half.
 """
-import argparse
 import json
 import pathlib
 import statistics
@@ -19,14 +18,13 @@ import time
 
 import made_part
 from kernel_lab import Lab, rows, words
+from kernel_runs import Series, arguments
 
 HERE = pathlib.Path(__file__).resolve().parent
-KEPT = HERE / "kernel_load.json"
 PAGE = HERE.parent / "docs/src/kernel-testbed.md"
 SCENARIO = HERE / "kernel/load.toml"
 
 RUNS = 5
-ATTEMPTS = 4
 CONTROLS = ["gemini", "cubic", "bbr"]
 PATTERNS = {"1": 'class = "inter"', "2": 'mix = "4:5"'}
 HOSTS = 10
@@ -127,7 +125,7 @@ def summary(flows):
 
 
 def emulated(farspan, folder, key, number, flows):
-    """One run with the kernel's TCP; `None`: it was void, and why."""
+    """One run with the kernel's TCP, and why it is void, if it is."""
     pattern, control = cells()[key]
     text, (settings, parameters) = settings_of(pattern, control)
     file = folder / "load.toml"
@@ -161,70 +159,47 @@ def emulated(farspan, folder, key, number, flows):
     return summary([(size, (ended[n] - began - start) * 1e3) for n, start, _, _, size, _ in flows]), []
 
 
-def keep(kept):
-    partial = KEPT.with_suffix(".partial")
-    partial.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
-    partial.rename(KEPT)
+def run_all(farspan, series, prefix):
+    def once(key, number):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            flows = simulated_flows(farspan, folder, key, number)
+            found, reasons = emulated(farspan, folder, key, number, flows)
+        return {"kernel": found, "simulated": summary([(size, ms) for *_, size, ms in flows])}, reasons
 
-
-def run_all(farspan, kept, prefix, until):
     for key in cells():
-        if not key.startswith(prefix):
-            continue
-        one = kept.setdefault(key, {"kernel": [], "simulated": [], "void": []})
-        attempts = 0
-        while len(one["kernel"]) < RUNS and attempts < ATTEMPTS * RUNS and time.monotonic() < until:
-            attempts += 1
-            number = len(one["kernel"]) + 1
-            with tempfile.TemporaryDirectory() as folder:
-                folder = pathlib.Path(folder)
-                flows = simulated_flows(farspan, folder, key, number)
-                found, reasons = emulated(farspan, folder, key, number, flows)
-            if found:
-                one["kernel"].append(found)
-                one["simulated"].append(summary([(size, ms) for *_, size, ms in flows]))
-            else:
-                one["void"].append("; ".join(reasons))
-            print(key, found or f"void: {reasons}", flush=True)
-            keep(kept)
+        if key.startswith(prefix):
+            series.fill(key, RUNS, lambda number, key=key: once(key, number))
 
 
 TITLES = {"small_ms": "small, mean", "small_p99_ms": "small, p99", "large_ms": "large, mean"}
 
 
-def table(kept, pattern):
+def table(series, pattern):
     """A row a control: medians of the runs, in ms, and each beside Gemini's."""
-    medians = {
-        (control, clock, name): statistics.median(run[name] for run in kept[f"{pattern} {control}"][clock])
-        for control in CONTROLS for clock in ("kernel", "simulated") for name in TITLES if kept.get(f"{pattern} {control}", {}).get(clock)
-    }  # fmt: skip
+    key = lambda control: f"{pattern} {control}"
+    measured = [control for control in CONTROLS if series.of(key(control))]
+    median = lambda control, clock, name: statistics.median(run[name] for run in series.of(key(control), clock))
     lines = []
-    for control in CONTROLS:
-        if (control, "kernel", "small_ms") not in medians:
-            continue
+    for control in measured:
         line = [control]
         for name in TITLES:
             for clock in ("kernel", "simulated"):
-                value, gemini = medians[control, clock, name], medians.get(("gemini", clock, name))
-                line.append(f"{value:.0f}" + (f" ({gemini / value - 1:+.0%})" if gemini and control != "gemini" else ""))
-        one = kept[f"{pattern} {control}"]
-        lines.append([*line, f"{len(one['kernel'])} / {len(one['void'])}"])
+                value = median(control, clock, name)
+                beside = control != "gemini" and "gemini" in measured
+                line.append(f"{value:.0f}" + (f" ({median('gemini', clock, name) / value - 1:+.0%})" if beside else ""))
+        lines.append([*line, series.counts(key(control))])
     head = ["", *(f"{title}, ms: {clock}" for title in TITLES.values() for clock in ("kernel", "simulated")), "runs / void"]
     return rows(head, lines)
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("farspan", nargs="?")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--minutes", type=float, default=1e9)
-    parser.add_argument("--check", action="store_true")
-    arguments = parser.parse_args()
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    if arguments.farspan:
-        run_all(str(pathlib.Path(arguments.farspan).absolute()), kept, arguments.only, time.monotonic() + 60 * arguments.minutes)
+    options = arguments()
+    series = Series(__file__, options.minutes)
+    if options.farspan:
+        run_all(options.farspan, series, options.only)
     for pattern in PATTERNS:
-        made_part.write(PAGE, "kernel_load", table(kept, pattern), arguments.check, f"pattern{pattern}")
+        made_part.write(PAGE, "kernel_load", table(series, pattern), options.check, f"pattern{pattern}")
 
 
 if __name__ == "__main__":

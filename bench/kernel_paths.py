@@ -5,7 +5,6 @@ usage: kernel_paths.py FARSPAN [--only PART]  runs what is missing (root, Linux)
                                               the page. Parts: clean, peers, phantom. Half an hour
        kernel_paths.py [--check]              writes the page from the kept numbers (or compares it)
 """
-import argparse
 import contextlib
 import json
 import os
@@ -14,18 +13,17 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 import made_part
 from kernel_lab import EBPF, FLOWS, SINK, SYSCTL, Lab, rows, words
+from kernel_runs import Series, arguments
 
 HERE = pathlib.Path(__file__).resolve().parent
-KEPT = HERE / "kernel_paths.json"
 PAGE = HERE.parent / "docs/src/kernel-paths.md"
 SCENARIO = HERE / "kernel/bottleneck.toml"
 
 # Rounds of the clean paths, in which the controls take turns; runs of the others.
-ROUNDS, RUNS, ATTEMPTS = 15, 5, 8
+ROUNDS, RUNS = 15, 5
 SECONDS = 30
 # A window of UnoCC is one BDP at most: the rate is above what the paths carry.
 CLEAN = {"gemini": ["line_rate=100Gbps", "k=7500KB"], "unocc": ["line_rate=400Gbps"]}
@@ -101,17 +99,17 @@ def transfer(sender, receiver, address, control, seconds=4):
     return {"gbps": round(bps / 1e9, 4), "ns_per_byte": round(busy * 1e9 / (bps / 8 * seconds), 5)}
 
 
-def clean(farspan, kept):
+def clean(farspan, series):
     with installed(farspan, CLEAN), two_hosts() as (a, b):
         for path, (sender, receiver, address) in {"veth": (a, b, "10.7.0.2"), "loopback": (a, a, "127.0.0.1")}.items():
-            found = kept.setdefault(f"clean {path}", {control: [] for control in ("cubic", *CLEAN)})
-            for number in range(min(map(len, found.values())), ROUNDS):
+
+            def once(number, path=(sender, receiver, address)):
                 # Who begins changes from round to round.
-                turn = number % len(found)
-                for control in [*found][turn:] + [*found][:turn]:
-                    found[control].append(transfer(sender, receiver, address, control))
-                keep(kept)
-            print(path, {c: statistics.median(r["gbps"] for r in rs) for c, rs in found.items()}, flush=True)
+                turns = ["cubic", *CLEAN]
+                turns = turns[number % len(turns) :] + turns[: number % len(turns)]
+                return {"kernel": {control: transfer(*path, control) for control in turns}}, []
+
+            series.fill(f"clean {path}", ROUNDS, once)
 
 
 PEERS = {
@@ -121,89 +119,71 @@ PEERS = {
 PEER_PARAMETERS = {"gemini": ["line_rate=200Mbps", "k=30KB"], "unocc": ["line_rate=200Mbps", "intra_rtt=200us"]}
 
 
-def peers(farspan, kept):
+def peers(farspan, series):
     """A peer beside the host, over a device of 200 Mbit/s that a phantom queue marks, and one 20 ms away through the emulator."""
-    for label, (inside, across) in PEERS.items():
-        one = kept.setdefault(f"peers {label}", {"runs": [], "void": []})
-        attempts = 0
-        while len(one["runs"]) < RUNS and attempts < ATTEMPTS * RUNS:
-            attempts += 1
-            wanted = {control: PEER_PARAMETERS[control] for control in dict.fromkeys((inside, across)) if control in EBPF}
-            with tempfile.TemporaryDirectory() as folder, installed(farspan, wanted):
-                folder = pathlib.Path(folder)
-                settings = ["topology.buffer=500KB", "scheme.ports.marking=none"]
-                with Lab(farspan, folder, SCENARIO, "cubic", len(one["runs"]) + 1, settings, []) as lab, two_hosts() as (_, near):
-                    host = f"farspan-{lab.name}-0"
-                    run("ip", "-n", near, "link", "del", "p1")
-                    run("ip", "link", "add", "n0", "netns", host, "type", "veth", "peer", "name", "n1", "netns", near)
-                    for name, device, number in ((host, "n0", 1), (near, "n1", 2)):
-                        run("ip", "-n", name, "addr", "add", f"10.7.1.{number}/24", "dev", device)
-                        run("ip", "-n", name, "link", "set", device, "up")
-                    run("ip", "-n", host, "link", "set", "n0", "gso_max_segs", "1")
-                    limit = ("rate", "200mbit", "burst", "6kb", "limit", "150kb")
-                    run(*at(host, "tc", "qdisc", "add", "dev", "n0", "root", "tbf", *limit))
-                    run(farspan, "kernel", "mark", "--dev", "n0", "--netns", host, "--rate", "200Mbps", "--drain", "0.95")
-                    for name, control in ((near, inside), (f"farspan-{lab.name}-2", across)):
-                        set_all(name, {"tcp_ecn": "1"} | ({"tcp_congestion_control": control} if control in EBPF else {}))
-                    set_all(host, {"tcp_ecn": "1"})
-                    route = run("ip", "-n", host, "route", "show", "10.0.0.0/24").split()
-                    route = route or run("ip", "-n", host, "route", "show", "default").split()
-                    run("ip", "-n", host, "route", "replace", *route, "congctl", across)
-                    run("ip", "-n", host, "route", "replace", "10.7.1.0/24", "dev", "n0", "congctl", inside)
-                    lab.sink(2)
-                    sink = subprocess.Popen(at(near, sys.executable, "-c", SINK), stdout=subprocess.PIPE, text=True)
-                    sink.stdout.readline()
-                    # No name: the routes say which control a connection gets.
-                    flows = [lab.start(0, FLOWS, "", to, 1, 0, 5, SECONDS) for to in ("10.7.1.2", "10.0.0.3")]
-                    said = [json.loads(flow.communicate()[0]) for flow in flows]
-                    sink.kill()
-                    sink.wait()
-            assert [one["control"] for one in said] == [inside, across], said
-            reasons = lab.void(max(flow["held"] for flow in said))
-            if reasons:
-                one["void"].append("; ".join(reasons))
-            else:
-                one["runs"].append([{"mbps": round(flow["bps"][0] / 1e6, 2), "rtt_ms": round(flow["rtt_ms"], 3)} for flow in said])
-            print(label, one["runs"][-1] if not reasons else f"void: {reasons}", flush=True)
-            keep(kept)
+
+    def once(number, inside, across):
+        wanted = {control: PEER_PARAMETERS[control] for control in dict.fromkeys((inside, across)) if control in EBPF}
+        with tempfile.TemporaryDirectory() as folder, installed(farspan, wanted):
+            folder = pathlib.Path(folder)
+            settings = ["topology.buffer=500KB", "scheme.ports.marking=none"]
+            with Lab(farspan, folder, SCENARIO, "cubic", number, settings, []) as lab, two_hosts() as (_, near):
+                host = f"farspan-{lab.name}-0"
+                run("ip", "-n", near, "link", "del", "p1")
+                run("ip", "link", "add", "n0", "netns", host, "type", "veth", "peer", "name", "n1", "netns", near)
+                for name, device, number in ((host, "n0", 1), (near, "n1", 2)):
+                    run("ip", "-n", name, "addr", "add", f"10.7.1.{number}/24", "dev", device)
+                    run("ip", "-n", name, "link", "set", device, "up")
+                run("ip", "-n", host, "link", "set", "n0", "gso_max_segs", "1")
+                limit = ("rate", "200mbit", "burst", "6kb", "limit", "150kb")
+                run(*at(host, "tc", "qdisc", "add", "dev", "n0", "root", "tbf", *limit))
+                run(farspan, "kernel", "mark", "--dev", "n0", "--netns", host, "--rate", "200Mbps", "--drain", "0.95")
+                for name, control in ((near, inside), (f"farspan-{lab.name}-2", across)):
+                    set_all(name, {"tcp_ecn": "1"} | ({"tcp_congestion_control": control} if control in EBPF else {}))
+                set_all(host, {"tcp_ecn": "1"})
+                route = run("ip", "-n", host, "route", "show", "10.0.0.0/24").split()
+                route = route or run("ip", "-n", host, "route", "show", "default").split()
+                run("ip", "-n", host, "route", "replace", *route, "congctl", across)
+                run("ip", "-n", host, "route", "replace", "10.7.1.0/24", "dev", "n0", "congctl", inside)
+                lab.sink(2)
+                sink = subprocess.Popen(at(near, sys.executable, "-c", SINK), stdout=subprocess.PIPE, text=True)
+                sink.stdout.readline()
+                # No name: the routes say which control a connection gets.
+                flows = [lab.start(0, FLOWS, "", to, 1, 0, 5, SECONDS) for to in ("10.7.1.2", "10.0.0.3")]
+                said = [json.loads(flow.communicate()[0]) for flow in flows]
+                sink.kill()
+                sink.wait()
+        assert [flow["control"] for flow in said] == [inside, across], said
+        numbers = [{"mbps": round(flow["bps"][0] / 1e6, 2), "rtt_ms": round(flow["rtt_ms"], 3)} for flow in said]
+        return {"kernel": numbers}, lab.void(max(flow["held"] for flow in said))
+
+    for label, controls in PEERS.items():
+        series.fill(f"peers {label}", RUNS, lambda number, controls=controls: once(number, *controls))
 
 
 PHANTOM = {"rate": "200Mbps", "drain": 0.9, "k_min": "20KB", "k_max": "60KB"}
 
 
-def phantom(farspan, kept):
+def phantom(farspan, series):
     """UnoCC over the phantom queue of the sender's own port, by `kernel mark`, and over that of the emulator's port."""
     parameters = ["line_rate=200Mbps", "intra_rtt=20ms", "start_cwnd=10"]
     marking = ["marking=phantom", "phantom.size=80KB", f"phantom.drain={PHANTOM['drain']}", "phantom.min=0.25", "phantom.max=0.75"]
     marking = [f"scheme.ports.{setting}" for setting in marking]
+
+    def once(number, where):
+        settings = ["topology.buffer=500KB", *(marking if where == "emulator" else ["scheme.ports.marking=none"])]
+        with tempfile.TemporaryDirectory() as folder, Lab(farspan, pathlib.Path(folder), SCENARIO, "unocc", number, settings, parameters) as lab:
+            host, device = f"farspan-{lab.name}-0", "eth0"
+            if where == "kernel":
+                run("ip", "-n", host, "link", "set", device, "gso_max_segs", "1")
+                mark = ["--rate", PHANTOM["rate"], "--drain", PHANTOM["drain"], "--k-min", PHANTOM["k_min"], "--k-max", PHANTOM["k_max"]]
+                run(farspan, "kernel", "mark", "--dev", device, "--netns", host, *mark)
+            lab.sink(2)
+            said = lab.said(lab.send(0, FLOWS, "10.0.0.3", 1, 0, 5, SECONDS))
+        return {"kernel": {"mbps": round(said["bps"][0] / 1e6, 2), "rtt_ms": round(said["rtt_ms"], 3)}}, lab.void(said["held"])
+
     for where in ("kernel", "emulator"):
-        one = kept.setdefault(f"phantom {where}", {"runs": [], "void": []})
-        attempts = 0
-        while len(one["runs"]) < RUNS and attempts < ATTEMPTS * RUNS:
-            attempts += 1
-            settings = ["topology.buffer=500KB", *(marking if where == "emulator" else ["scheme.ports.marking=none"])]
-            with tempfile.TemporaryDirectory() as folder:
-                with Lab(farspan, pathlib.Path(folder), SCENARIO, "unocc", len(one["runs"]) + 1, settings, parameters) as lab:
-                    host, device = f"farspan-{lab.name}-0", "eth0"
-                    if where == "kernel":
-                        run("ip", "-n", host, "link", "set", device, "gso_max_segs", "1")
-                        mark = ["--rate", PHANTOM["rate"], "--drain", PHANTOM["drain"], "--k-min", PHANTOM["k_min"], "--k-max", PHANTOM["k_max"]]
-                        run(farspan, "kernel", "mark", "--dev", device, "--netns", host, *mark)
-                    lab.sink(2)
-                    said = lab.said(lab.send(0, FLOWS, "10.0.0.3", 1, 0, 5, SECONDS))
-            reasons = lab.void(said["held"])
-            if reasons:
-                one["void"].append("; ".join(reasons))
-            else:
-                one["runs"].append({"mbps": round(said["bps"][0] / 1e6, 2), "rtt_ms": round(said["rtt_ms"], 3)})
-            print(where, one["runs"][-1] if not reasons else f"void: {reasons}", flush=True)
-            keep(kept)
-
-
-def keep(kept):
-    partial = KEPT.with_suffix(".partial")
-    partial.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
-    partial.rename(KEPT)
+        series.fill(f"phantom {where}", RUNS, lambda number, where=where: once(number, where))
 
 
 def spread(values, digits):
@@ -211,37 +191,34 @@ def spread(values, digits):
     return f"{statistics.median(values):.{digits}f} ({values[0]:.{digits}f} to {values[-1]:.{digits}f})" if values else ""
 
 
-def clean_table(kept):
+def clean_table(series):
     lines = []
     for path in ("veth", "loopback"):
-        found = kept.get(f"clean {path}", {})
-        for control, runs in found.items():
+        runs = series.of(f"clean {path}")
+        for control in ("cubic", *CLEAN) if runs else ():
             # Of each round, beside CUBIC's of the same round.
-            ratios = [
-                statistics.median(mine[name] / cubic[name] for mine, cubic in zip(runs, found["cubic"], strict=True))
-                for name in ("gbps", "ns_per_byte")
-            ]
-            values = [spread([one[name] for one in runs], 2) for name in ("gbps", "ns_per_byte")]
+            values = [spread([one[control][name] for one in runs], 2) for name in ("gbps", "ns_per_byte")]
+            ratios = [statistics.median(one[control][name] / one["cubic"][name] for one in runs) for name in ("gbps", "ns_per_byte")]
             lines.append([path, control, values[0], f"{ratios[0]:.3f}", values[1], f"{ratios[1]:.3f}", len(runs)])
     return rows(["path", "control", "Gbit/s", "beside CUBIC", "CPU ns a byte", "beside CUBIC", "rounds"], lines)
 
 
-def peers_table(kept):
+def peers_table(series):
     lines = []
     for label in PEERS:
-        one = kept.get(f"peers {label}", {"runs": [], "void": []})
+        key = f"peers {label}"
         for number, peer in enumerate(("beside it", "20 ms away")):
-            values = [spread([run[number][name] for run in one["runs"]], digits) for name, digits in (("mbps", 1), ("rtt_ms", 2))]
-            lines.append([label, peer, *values, f"{len(one['runs'])} / {len(one['void'])}"])
+            values = [spread([run[number][name] for run in series.of(key)], digits) for name, digits in (("mbps", 1), ("rtt_ms", 2))]
+            lines.append([label, peer, *values, series.counts(key)])
     return rows(["controls", "peer", "Mbit/s", "smoothed RTT, ms", "runs / void"], lines)
 
 
-def phantom_table(kept):
+def phantom_table(series):
     lines = []
     for where, label in (("kernel", "`kernel mark` at the sender's port"), ("emulator", "the emulator's port")):
-        one = kept.get(f"phantom {where}", {"runs": [], "void": []})
-        values = [spread([run[name] for run in one["runs"]], digits) for name, digits in (("mbps", 1), ("rtt_ms", 2))]
-        lines.append([label, *values, f"{len(one['runs'])} / {len(one['void'])}"])
+        key = f"phantom {where}"
+        values = [spread([run[name] for run in series.of(key)], digits) for name, digits in (("mbps", 1), ("rtt_ms", 2))]
+        lines.append([label, *values, series.counts(key)])
     return rows(["phantom queue", "Mbit/s", "smoothed RTT, ms", "runs / void"], lines)
 
 
@@ -249,18 +226,13 @@ PARTS = {"clean": (clean, clean_table), "peers": (peers, peers_table), "phantom"
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("farspan", nargs="?")
-    parser.add_argument("--only", choices=PARTS)
-    parser.add_argument("--check", action="store_true")
-    arguments = parser.parse_args()
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    options = arguments()
+    series = Series(__file__, options.minutes)
     for part, (measure, _) in PARTS.items():
-        if arguments.farspan and arguments.only in (None, part):
-            measure(str(pathlib.Path(arguments.farspan).absolute()), kept)
-            keep(kept)
+        if options.farspan and part.startswith(options.only):
+            measure(options.farspan, series)
     for part, (_, table) in PARTS.items():
-        made_part.write(PAGE, "kernel_paths", table(kept), arguments.check, part)
+        made_part.write(PAGE, "kernel_paths", table(series), options.check, part)
 
 
 if __name__ == "__main__":

@@ -8,25 +8,22 @@ usage: kernel_testbed.py FARSPAN [--only PREFIX] [--minutes M]  runs what is mis
 
 Cells and the number of runs were fixed before the first run. Void runs are counted, and made again.
 """
-import argparse
 import json
 import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 import made_part
 from kernel_lab import FLOWS, Lab, rows, words
+from kernel_runs import Series, arguments
 
 HERE = pathlib.Path(__file__).resolve().parent
-KEPT = HERE / "kernel_testbed.json"
 PAGE = HERE.parent / "docs/src/kernel-testbed.md"
 SCENARIO = HERE / "kernel/testbed.toml"
 
 RUNS = 3
-ATTEMPTS = 4
 CONTROLS = ["gemini", "cubic", "bbr"]
 PACKET = 1500
 THRESHOLDS = [20, 40, 80, 160, 320]
@@ -115,7 +112,7 @@ def near_flows(key):
 
 
 def emulated(farspan, key, number):
-    """One run with the kernel's TCP; `None`: it was void, and why."""
+    """One run with the kernel's TCP, and why it is void, if it is."""
     one = cells()[key]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -127,11 +124,9 @@ def emulated(farspan, key, number):
                 for host, count, start in one["flows"]
             ]
             found = [lab.said(flow) for flow in flows]
-    reasons = lab.void(max(flow["held"] for flow in found))
-    if reasons:
-        return None, reasons
     rates = [rate for flow in found for rate in flow["bps"]]
-    return summary(rates, near_flows(key), statistics.median(flow["rtt_ms"] for flow in found)), []
+    numbers = summary(rates, near_flows(key), statistics.median(flow["rtt_ms"] for flow in found))
+    return {"kernel": numbers}, lab.void(max(flow["held"] for flow in found))
 
 
 def simulated(farspan, key, number):
@@ -153,50 +148,30 @@ def simulated(farspan, key, number):
     return {name: round(value, 3) if value is not None else None for name, value in kept.items()}
 
 
-def keep(kept):
-    partial = KEPT.with_suffix(".partial")
-    partial.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
-    partial.rename(KEPT)
-
-
-def run_all(farspan, kept, prefix, until):
+def run_all(farspan, series, prefix):
     for key in cells():
-        if not key.startswith(prefix):
-            continue
-        one = kept.setdefault(key, {"kernel": [], "simulated": [], "void": []})
-        while len(one["simulated"]) < RUNS:
-            one["simulated"].append(simulated(farspan, key, len(one["simulated"]) + 1))
-        attempts = 0
-        while len(one["kernel"]) < RUNS and attempts < ATTEMPTS * RUNS and time.monotonic() < until:
-            attempts += 1
-            found, reasons = emulated(farspan, key, len(one["kernel"]) + 1)
-            if found:
-                one["kernel"].append(found)
-            else:
-                one["void"].append("; ".join(reasons))
-            print(key, found or f"void: {reasons}", flush=True)
-            keep(kept)
-        keep(kept)
+        if key.startswith(prefix):
+            series.simulate(key, RUNS, lambda number, key=key: simulated(farspan, key, number))
+            series.fill(key, RUNS, lambda number, key=key: emulated(farspan, key, number))
 
 
-def median(one, clock, name):
-    values = [run[name] for run in one[clock] if run.get(name) is not None]
+def median(runs, name):
+    values = [run[name] for run in runs if run.get(name) is not None]
     return statistics.median(values) if values else None
 
 
-def table(kept, figure, names):
+def table(series, figure, names):
     """A row a cell of a figure, with kernel and simulator side by side."""
     lines = []
     for key in cells():
-        if not key.startswith(figure + " ") or key not in kept:
+        if not key.startswith(figure + " ") or not series.of(key):
             continue
-        one, what = kept[key], key.removeprefix(figure + " ")
-        line = [what]
+        line = [key.removeprefix(figure + " ")]
         for name, digits in names:
             for clock in ("kernel", "simulated"):
-                value = median(one, clock, name)
+                value = median(series.of(key, clock), name)
                 line.append("" if value is None else f"{value:.{digits}f}")
-        lines.append([*line, f"{len(one['kernel'])} / {len(one['void'])}"])
+        lines.append([*line, series.counts(key)])
     title = {"mbps": "Mbit/s", "rtt_ms": "RTT, ms", "jain": "Jain", "ratio": "far / near"}
     head = ["cell"] + [f"{title[name]}: {clock}" for name, _ in names for clock in ("kernel", "simulated")] + ["runs / void"]
     return rows(head, lines)
@@ -211,17 +186,12 @@ FIGURES = {
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("farspan", nargs="?")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--minutes", type=float, default=1e9)
-    parser.add_argument("--check", action="store_true")
-    arguments = parser.parse_args()
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    if arguments.farspan:
-        run_all(str(pathlib.Path(arguments.farspan).absolute()), kept, arguments.only, time.monotonic() + 60 * arguments.minutes)
+    options = arguments()
+    series = Series(__file__, options.minutes)
+    if options.farspan:
+        run_all(options.farspan, series, options.only)
     for figure, names in FIGURES.items():
-        made_part.write(PAGE, "kernel_testbed", table(kept, figure, names), arguments.check, figure)
+        made_part.write(PAGE, "kernel_testbed", table(series, figure, names), options.check, figure)
 
 
 if __name__ == "__main__":
