@@ -141,9 +141,7 @@ def peers(farspan, series):
                 for name, control in ((near, inside), (f"farspan-{lab.name}-2", across)):
                     set_all(name, {"tcp_ecn": "1"} | ({"tcp_congestion_control": control} if control in EBPF else {}))
                 set_all(host, {"tcp_ecn": "1"})
-                route = run("ip", "-n", host, "route", "show", "10.0.0.0/24").split()
-                route = route or run("ip", "-n", host, "route", "show", "default").split()
-                run("ip", "-n", host, "route", "replace", *route, "congctl", across)
+                run("ip", "-n", host, "route", "replace", "10.0.0.0/24", "dev", "eth0", "congctl", across)
                 run("ip", "-n", host, "route", "replace", "10.7.1.0/24", "dev", "n0", "congctl", inside)
                 lab.sink(2)
                 sink = subprocess.Popen(at(near, sys.executable, "-c", SINK), stdout=subprocess.PIPE, text=True)

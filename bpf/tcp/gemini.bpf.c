@@ -28,6 +28,7 @@ struct gemini_params {
 	__u32 start_pkts;            /* first window; 0: the kernel's */
 	__u32 min_cwnd_pkts;         /* smallest window that a cut leaves; a time-out leaves one packet */
 	__u32 max_cwnd_pkts;         /* largest window, at most 2^20; the socket's own clamp holds beside it */
+	__u32 cut_per_rtt_min;       /* 1: cuts are RTT_min apart, queueing included (section III-B: the time that feedback takes); 0: RTT_base */
 	__u32 restart_after_idle;    /* 1: a window that rested for a time-out is halved for each (RFC 2861); 0: it stays */
 };
 
@@ -46,6 +47,7 @@ PARAMETERS struct gemini_params params = {
 	.start_pkts = 0,
 	.min_cwnd_pkts = 2,
 	.max_cwnd_pkts = MOST_CWND_PKTS,
+	.cut_per_rtt_min = 1,
 	.restart_after_idle = 1,
 };
 
@@ -63,7 +65,7 @@ struct gemini {
 	__u32 marked_pkts;        /* of these */
 	__u32 rtt_base_us;        /* Table III's RTT_base; NO_RTT before it is known */
 	__u32 rtt_min_us;         /* smallest round trip of the current round */
-	__u32 last_rtt_min_us;    /* Table III's RTT_min: of the round before; 0 before there was one */
+	__u32 last_rtt_min_us;    /* Table III's RTT_min: of the round before; 0 before there was one, and after a time-out */
 	struct ecn_echo echo;
 	__u8 ca_state;            /* the kernel's state of recovery, enum tcp_ca_state */
 };
@@ -131,6 +133,12 @@ INLINE __u64 part_to_cut_q32(const struct gemini *g, int dcn, int wan)
 	__u64 wan_q32 = wan ? ppm_q32(params.beta_ppm) : 0;
 
 	return max_u64(dcn_q32, wan_q32);
+}
+
+/* How long after a cut the window may be cut once more. */
+INLINE __u64 cut_interval_us(const struct gemini *g)
+{
+	return params.cut_per_rtt_min ? max_u64(g->rtt_base_us, g->last_rtt_min_us) : g->rtt_base_us;
 }
 
 /* Algorithm 1 line 1. */
@@ -224,7 +232,7 @@ void BPF_PROG(gemini_cong_control, struct sock *sk, __u32 ack_seq, int flag, con
 	wan = g->last_rtt_min_us > (__u64)g->rtt_base_us + params.delay_threshold_us;
 	if (!ack.marked && !wan)
 		grow(g, &ack);
-	else if (g->reduced_at_us == NEVER || ack.now_us - g->reduced_at_us > g->rtt_base_us)
+	else if (g->reduced_at_us == NEVER || ack.now_us - g->reduced_at_us > cut_interval_us(g))
 		cut(g, part_to_cut_q32(g, ack.marked, wan), ack.now_us);
 	publish(sk, g);
 }
@@ -256,6 +264,11 @@ void BPF_PROG(gemini_set_state, struct sock *sk, __u8 state)
 			g->ssthresh_q32 = max_u64(g->cwnd_q32 / 2, 2 * ONE_Q32);
 		g->cwnd_q32 = ONE_Q32;
 		g->reduced_at_us = now_us;
+		/*
+		 * RTT_min of before speaks of a window that is gone. ACKs of what is sent again have no round trip to replace it:
+		 * it would cut the smallest window, and its threshold, until all of that has arrived.
+		 */
+		g->last_rtt_min_us = 0;
 	}
 	g->lost_at_us = now_us;
 	publish(sk, g);

@@ -47,7 +47,7 @@ static const struct parameter parameters[] = {
 	PARAMETER(min_cwnd_pkts), PARAMETER(max_cwnd_pkts), PARAMETER(beta_ppm), PARAMETER(gain_ppm),
 #ifdef REPLAY_GEMINI
 	PARAMETER(h_bits_per_pkt), PARAMETER(h_min_millipkts), PARAMETER(h_max_millipkts), PARAMETER(h_fixed_millipkts),
-	PARAMETER(delay_threshold_us), PARAMETER(alpha_start_ppm), PARAMETER(restart_after_idle),
+	PARAMETER(delay_threshold_us), PARAMETER(alpha_start_ppm), PARAMETER(cut_per_rtt_min), PARAMETER(restart_after_idle),
 #else
 	PARAMETER(intra_rtt_us), PARAMETER(base_rtt_floor_us), PARAMETER(tolerance_us), PARAMETER(alpha_ppm),
 	PARAMETER(md_scale_ppm), PARAMETER(qa_factor_ppm),

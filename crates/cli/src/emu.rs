@@ -153,6 +153,11 @@ fn up(args: &EmuUpArgs, itself: &Itself<'_>) -> Result<(), Failure> {
             "warning: the system refuses SCHED_FIFO: it runs as an ordinary program does, and will be late more often",
         );
     }
+    if !facts.has_host_queues {
+        output::note(
+            "warning: this kernel has no HTB (sch_htb): what hosts send too fast waits where their TCP does not see it, as it would at no real NIC",
+        );
+    }
     if facts.shortest_rtt_us < LEAST_RTT_US {
         output::note(&format!(
             "warning: the shortest round trip is {}: 5% of it are less than a thread needs to wake up, so that it will be void",

@@ -145,6 +145,12 @@ const GEMINI: &[Parameter] = &[
     ),
     Parameter::new(["max_cwnd", "max_cwnd_pkts"], Unit::Packets, (2, MOST_CWND), "largest window"),
     Parameter::new(
+        ["cut_per_rtt_min", "cut_per_rtt_min"],
+        Unit::Switch,
+        (0, 1),
+        "on: cuts are RTT_min apart, queueing included (III-B: the time that feedback takes); off: RTT_base",
+    ),
+    Parameter::new(
         ["restart_after_idle", "restart_after_idle"],
         Unit::Switch,
         (0, 1),

@@ -1,6 +1,6 @@
 //! A control on a path: its parameters in both languages.
 
-use farspan_transport::congestion::gemini::GeminiConfig;
+use farspan_transport::congestion::gemini::{CutInterval, GeminiConfig};
 use farspan_transport::congestion::unocc::{Tolerance, UnoccConfig};
 use farspan_transport::congestion::{CongestionConfig, Threshold};
 use farspan_transport::{Class, Path};
@@ -103,6 +103,7 @@ impl Setting {
             Name::Gemini => CongestionConfig::Gemini(GeminiConfig {
                 k: Threshold::Constant(Bytes::new(self.gemini_k())),
                 min_cwnd: self.min_cwnd_pkts as f64,
+                cut_interval: CutInterval::RttMin,
                 ..GeminiConfig::default()
             }),
             Name::Unocc => {

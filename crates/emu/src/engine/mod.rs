@@ -79,6 +79,8 @@ pub struct Engine {
     arrived: VecDeque<(HostId, Time, PacketId)>,
     /// Of those that no port counts.
     fates: EmulatedPackets,
+    /// Packets that still wait at their hosts.
+    at_hosts: u64,
     unmarked: u64,
     /// Packets that were trimmed, and that no port dropped, but whatever came behind it.
     headers_ended: u64,
@@ -185,6 +187,7 @@ impl Engine {
             frames: Frames::default(),
             arrived: VecDeque::new(),
             fates: EmulatedPackets::default(),
+            at_hosts: 0,
             unmarked: 0,
             headers_ended: 0,
             delivered: Delivered::default(),
@@ -240,6 +243,14 @@ impl Engine {
     pub const fn take_oversized(&mut self) {
         self.fates.read += 1;
         self.fates.too_big += 1;
+    }
+
+    /// At the end: so many packets of a host still wait in the queue of its kernel, and that has dropped so many, whose bytes nobody
+    /// knows. They count as read, and those that were dropped count at the host's port.
+    pub fn count_at_host(&mut self, host: HostId, waiting: u64, dropped: u64) {
+        self.fates.read += waiting + dropped;
+        self.at_hosts += waiting;
+        self.nics[host.index()].count_dropped(dropped);
     }
 
     /// A host sends an IP packet. All that is due by `now` is done first; `now` must not be before what the engine was given last.

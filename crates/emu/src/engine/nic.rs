@@ -1,5 +1,5 @@
-//! A host's uplink: a transmitter as the simulator's, behind a queue. The kernel hands packets over as fast as it is read, so that a
-//! burst waits here, and not in the kernel.
+//! A host's uplink: a transmitter as the simulator's, behind a queue. Bursts wait here that the kernel's own queue lets pass, and all
+//! that comes too fast where the kernel has none.
 
 use farspan_fabric::switch::shared::pause::PauseRecord;
 use farspan_fabric::{Gate, Jitter, Link, NodeFaults, PacketId, PortCounters};
@@ -81,6 +81,11 @@ impl Nic {
         self.counters.max_queue = self.counters.max_queue.max(self.held);
         self.waiting.push_back((id, size));
         true
+    }
+
+    /// The host's kernel has dropped so many packets before they came here.
+    pub(super) const fn count_dropped(&mut self, packets: u64) {
+        self.counters.dropped += packets;
     }
 
     fn hold(&mut self, now: Time, held: Bytes) {

@@ -17,7 +17,7 @@ impl Engine {
         EmulatedPackets {
             dropped: links.iter().map(|link| link.counters.dropped).sum(),
             lost: links.iter().map(|link| link.lost.packets).sum(),
-            under_way: self.packets.len() as u64,
+            under_way: self.at_hosts + self.packets.len() as u64,
             ..self.fates
         }
     }

@@ -2,6 +2,7 @@
 
 mod ask;
 mod clock;
+mod host_queue;
 mod name;
 mod namespace;
 mod probe;
@@ -15,6 +16,7 @@ mod sys;
 mod tun;
 
 pub use ask::{ChoiceError, DownError, ExecError, State, Status, choose, down, exec, settle, status};
+pub use host_queue::PASS_BY;
 pub use name::{Name, NameError};
 pub use namespace::NamespaceError;
 pub use relay::{Relay, RelayError, RelaySummary};

@@ -58,7 +58,12 @@ pub enum NamespaceError {
 }
 
 /// Runs a program of iproute2 with this standard input.
-fn run(program: &'static str, arguments: &[&str], input: &str, task: &str) -> Result<String, NamespaceError> {
+pub(super) fn run(
+    program: &'static str,
+    arguments: &[&str],
+    input: &str,
+    task: &str,
+) -> Result<String, NamespaceError> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let no_program = |source| NamespaceError::NoProgram { program, source };
@@ -137,9 +142,6 @@ pub(super) fn equip(
     line(format!("link set dev {DEVICE} up"));
     let name = namespace.to_string();
     run("ip", &["-n", &name, "-batch", "-"], &text, "give a host its addresses")?;
-    // Packets go to the device's own queue at once: no second one lies before it.
-    let queue = ["-n", &name, "qdisc", "replace", "dev", DEVICE, "root", "noqueue"];
-    run("tc", &queue, "", "take the queue before a device away")?;
     settle(namespace, "hosts", hosts)?;
     // No name server is in reach: programs learn that at once, and not after seconds of silence.
     settle(namespace, "resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")?;

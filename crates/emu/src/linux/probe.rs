@@ -2,6 +2,7 @@
 //! waits until the emulator reads it. The network does not see them, so that they take nothing of it.
 
 use super::clock::{monotonic_ns, sleep_until};
+use super::host_queue::PASS_BY;
 use super::sys::run_in_real_time;
 use crate::address::v4;
 use farspan_units::{HostId, Purpose, Random};
@@ -58,10 +59,13 @@ impl Probe {
 #[expect(clippy::disallowed_types, reason = "probes measure real sockets")]
 pub(super) type Sockets = Vec<std::net::UdpSocket>;
 
-/// A socket of the host in whose namespace the calling thread is.
+/// A socket of the host in whose namespace the calling thread is. Its packets pass by the host's queue: they measure the emulator, and
+/// not what programs send.
 #[expect(clippy::disallowed_types, reason = "probes measure real sockets")]
 pub(super) fn socket() -> std::io::Result<std::net::UdpSocket> {
-    std::net::UdpSocket::bind((std::net::Ipv4Addr::UNSPECIFIED, PORT))
+    let socket = std::net::UdpSocket::bind((std::net::Ipv4Addr::UNSPECIFIED, PORT))?;
+    socket2::SockRef::from(&socket).set_priority(PASS_BY)?;
+    Ok(socket)
 }
 
 /// Sends probes until `stop`; `due` counts them, those that a host does not send included.

@@ -118,6 +118,17 @@ impl Pump {
         Ok(())
     }
 
+    /// Counts what hosts have sent since the run ended: it counts as waiting at them.
+    pub(super) fn count_at_hosts(&mut self) {
+        let mut buffer = vec![0; LONGEST];
+        for (host, tun) in (0..).map(HostId).zip(&self.tuns) {
+            while let Ok(Some(length)) = tun.read(&mut buffer) {
+                let is_probe = Probe::parse(&buffer[..length]).is_some();
+                self.engine.count_at_host(host, u64::from(!is_probe), 0);
+            }
+        }
+    }
+
     /// Reads what a host has sent, up to a batch; gives how many packets.
     fn read(&mut self, host: HostId, tun: &Tun, tuns: &[Tun], buffer: &mut [u8]) -> io::Result<usize> {
         for count in 0..BATCH {

@@ -1,6 +1,7 @@
 //! An emulation from `up` to `down`, in the process that moves its packets.
 
 use super::clock::ProcessorTime;
+use super::host_queue::{self, Waiting};
 use super::name::{Name, NameError, Namespace, remove_empty_folders};
 use super::namespace::{self, NamespaceError};
 use super::pump::{PRIORITY, Pump};
@@ -32,6 +33,10 @@ const CAPTURE: &str = "trace/ports.pcapng";
 
 /// How often the main thread looks whether it is to stop.
 const LOOK: Duration = Duration::from_ms(20);
+
+/// How often the queues of hosts are looked at until they are empty, and the pause between.
+const ROUNDS: u32 = 50;
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
 /// Why an emulation cannot come up.
 #[derive(Debug, thiserror::Error)]
@@ -156,11 +161,12 @@ impl Session {
             shortest_rtt_us: paths.shortest_rtt().as_us_f64(),
             ..facts(name, resolved, world, out)
         };
-        let result = Self::equip(name, &facts, mtu(world)).and_then(|(tuns, sockets)| {
+        let result = Self::equip(name, &facts, world).and_then(|(tuns, sockets, has_host_queues)| {
+            let facts = Facts { has_host_queues, ..facts };
             folder.write_facts(&facts).map_err(io)?;
-            Ok((tuns, sockets))
+            Ok((tuns, sockets, facts))
         });
-        let (tuns, sockets) = match result {
+        let (tuns, sockets, facts) = match result {
             Ok(equipped) => equipped,
             Err(error) => {
                 // If something stays, `down` removes it.
@@ -173,14 +179,20 @@ impl Session {
         Ok(Self { name: name.clone(), facts, folder, held, pump, sockets })
     }
 
-    fn equip(name: &Name, facts: &Facts, mtu: Bytes) -> Result<(Vec<Tun>, probe::Sockets), UpError> {
-        let (namespaces, text) = (facts.namespaces(name), facts.names());
+    /// The hosts: their devices, the sockets of probes, and whether queues lie before the devices.
+    fn equip(name: &Name, facts: &Facts, world: &World) -> Result<(Vec<Tun>, probe::Sockets, bool), UpError> {
+        let (namespaces, text, mtu) = (facts.namespaces(name), facts.names(), mtu(world));
         namespace::create(&namespaces)?;
         let hosts = (0..).map(HostId).zip(&namespaces);
         let tuns = hosts.map(|(host, namespace)| namespace::equip(namespace, host, mtu, &text));
         let tuns = tuns.collect::<Result<Vec<_>, _>>()?;
+        let network = &world.spec.network;
+        let queues = namespaces.iter().zip(&network.first_port).map(|(namespace, port)| {
+            host_queue::equip(&namespace.to_string(), network.links[*port as usize].rate, mtu)
+        });
+        let queues = queues.collect::<Result<Vec<_>, _>>()?;
         let sockets = namespaces.iter().map(|namespace| namespace::inside(namespace, probe::socket));
-        Ok((tuns, sockets.collect::<Result<Vec<_>, _>>()?))
+        Ok((tuns, sockets.collect::<Result<Vec<_>, _>>()?, queues.into_iter().all(|is_there| is_there)))
     }
 
     /// Its facts.
@@ -243,6 +255,7 @@ impl Session {
         });
         let end = self.pump.now();
         self.pump.engine.advance(end);
+        self.count_at_hosts();
         self.pump.judge.probes = due.into_inner();
         self.pump.judge.unread_drops = self.drops().saturating_sub(before);
         self.pump.judge.steal_share =
@@ -252,6 +265,34 @@ impl Session {
             finished.results.summary.warnings.push(format!("{CAPTURE}: cannot be written ({error})"));
         }
         finished
+    }
+
+    /// Counts what hosts have sent and the network has not seen: what still waits at them, and what their queues dropped.
+    fn count_at_hosts(&mut self) {
+        let namespaces = self.facts.namespaces(&self.name);
+        // One whose namespace is gone took its packets with it.
+        let found = || -> Vec<_> {
+            let waiting = |namespace: &Namespace| host_queue::waiting(&namespace.to_string());
+            namespaces.iter().map(|namespace| waiting(namespace).unwrap_or_default()).collect()
+        };
+        // Packets that move meanwhile could be counted twice, or not at all: all that can go does.
+        let mut left = found();
+        for (namespace, _) in namespaces.iter().zip(&left).filter(|(_, waiting)| waiting.packets > 0) {
+            // What does not go is counted where it waits.
+            let _ = host_queue::open(&namespace.to_string());
+        }
+        for _ in 0..ROUNDS {
+            if left.iter().all(|waiting| waiting.packets == 0) {
+                break;
+            }
+            std::thread::park_timeout(PAUSE);
+            self.pump.count_at_hosts();
+            left = found();
+        }
+        self.pump.count_at_hosts();
+        for (host, Waiting { packets, dropped }) in (0..).map(HostId).zip(left) {
+            self.pump.engine.count_at_host(host, packets, dropped);
+        }
     }
 
     /// Packets that devices have dropped so far.
@@ -328,6 +369,7 @@ fn facts(name: &Name, resolved: &Resolved, world: &World, out: Option<PathBuf>) 
         out,
         processor: None,
         is_real_time: false,
+        has_host_queues: false,
         shortest_rtt_us: 0.0,
         hosts: (0..network.hosts).map(host).collect(),
     }

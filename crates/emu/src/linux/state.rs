@@ -53,6 +53,8 @@ pub struct Facts {
     pub processor: Option<usize>,
     /// Whether its thread can run under SCHED_FIFO; `false`: the system refuses, and it will be late more often.
     pub is_real_time: bool,
+    /// Whether packets wait at their hosts for the links, where the kernel sees them; `false`: the kernel has no HTB.
+    pub has_host_queues: bool,
     /// The shortest RTT of two hosts, microseconds: how late it may be follows from it.
     pub shortest_rtt_us: f64,
     /// The hosts, by number.
@@ -287,6 +289,7 @@ mod tests {
             out: None,
             processor: None,
             is_real_time: true,
+            has_host_queues: true,
             shortest_rtt_us: 20_000.0,
             hosts: names.iter().enumerate().map(host).collect(),
         }

@@ -16,9 +16,18 @@ pub(crate) fn can_run() -> bool {
 /// The namespaces of an emulation that is up.
 pub(crate) struct Hosts {
     namespaces: Vec<String>,
+    has_queues: bool,
 }
 
 impl Hosts {
+    /// Whether packets wait at the hosts for their links; says why not, if not.
+    pub(crate) fn have_queues(&self) -> bool {
+        if !self.has_queues {
+            eprintln!("SKIPPED: this kernel has no HTB, so that nothing waits at a host");
+        }
+        self.has_queues
+    }
+
     /// Runs `task` at a host, on a thread of its own.
     pub(crate) fn at<T: Send>(&self, host: usize, task: impl FnOnce() -> T + Send) -> T {
         let path = format!("/run/netns/{}", self.namespaces[host]);
@@ -60,7 +69,8 @@ pub(crate) fn run_observed(
     let mut session = Session::up(&name, &resolved, &world, None).unwrap();
     session.observe(observer);
     let namespaces = session.facts().hosts.iter().map(|host| host.namespace.clone()).collect();
-    let (hosts, is_over) = (Hosts { namespaces }, AtomicBool::new(false));
+    let has_queues = session.facts().has_host_queues;
+    let (hosts, is_over) = (Hosts { namespaces, has_queues }, AtomicBool::new(false));
     // However the test ends, the emulation does.
     struct End<'a>(&'a AtomicBool);
     impl Drop for End<'_> {

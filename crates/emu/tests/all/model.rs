@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_types, reason = "programs have real sockets")]
 
 use crate::lab::{can_run, run_observed};
-use farspan_emu::{Seen, run_in_real_time};
+use farspan_emu::{PASS_BY, Seen, run_in_real_time};
 use farspan_fabric::switch::PortEvent;
 use farspan_scenario::Request;
 use farspan_sim::EngineKind;
@@ -66,6 +66,8 @@ fn generate(to: &str, burst: u32, every_ns: u64) {
     socket.connect(to).unwrap();
     // ECT(0) (RFC 3168).
     set_ip_tos(&socket, 2).unwrap();
+    // Bursts wait where the simulator has them wait: in the network.
+    socket2::SockRef::from(&socket).set_priority(PASS_BY).unwrap();
     let _ = run_in_real_time(PRIORITY);
     let (mut payload, mut at) = (vec![0; SIZE - 28], now_ns(ClockId::Monotonic));
     for n in 0..PACKETS {

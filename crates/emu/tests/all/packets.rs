@@ -88,6 +88,75 @@ fn every_datagram_is_delivered_once_or_counted_where_it_was_dropped() {
     assert_eq!(judged.unread_drops > 0, judged.reasons.iter().any(|reason| reason.contains("kernel")));
 }
 
+#[test]
+fn what_a_program_sends_too_fast_waits_at_its_host() {
+    const COUNT: u32 = 5000;
+    if !can_run() {
+        return;
+    }
+    let mut received = (0, 0);
+    let results = run("patient", STAR, |hosts| {
+        if !hosts.have_queues() {
+            return;
+        }
+        let to = "10.0.0.3:7000";
+        let (ready, are_ready) = mpsc::channel();
+        std::thread::scope(|scope| {
+            let receiver = scope.spawn(move || hosts.at(2, || receive(to, &ready, Duration::from_secs(1))));
+            are_ready.recv_timeout(Duration::from_secs(10)).unwrap();
+            hosts.at(0, || send("0.0.0.0:0", to, COUNT, 1400, Duration::ZERO));
+            received = receiver.join().unwrap();
+        });
+    });
+    let judged = results.summary.emulation.unwrap();
+    let host = results.ports.iter().find(|port| port.name.starts_with("host0->")).unwrap();
+    eprintln!("{received:?} {host:?} {judged:?}");
+    if received == (0, 0) {
+        return;
+    }
+    assert_eq!(received, (u64::from(COUNT), 0));
+    // The program waited for its socket, and the host's port had half a millisecond of it, and what is read late, at once.
+    assert_eq!((judged.packets.dropped, judged.unread_drops), (0, 0));
+    assert!(host.mean_queue < 12_500.0 && host.max_queue.get() < 250_000, "{host:?}");
+}
+
+#[test]
+fn what_still_waits_at_a_host_and_what_found_no_room_there_is_counted() {
+    if !can_run() {
+        return;
+    }
+    // Nobody reads from it; without it the host would answer.
+    let mut sink = None;
+    let (slow, mut sent) = (STAR.replace("200Mbps", "10Mbps"), 0);
+    let results = run("hasty", &slow, |hosts| {
+        if !hosts.have_queues() {
+            return;
+        }
+        sink = Some(hosts.at(2, || UdpSocket::bind("0.0.0.0:7000").unwrap()));
+        sent = hosts.at(0, || {
+            let sockets = (0..40).map(|_| UdpSocket::bind("0.0.0.0:0").unwrap()).collect::<Vec<_>>();
+            let fill = |socket: &UdpSocket| {
+                socket.set_nonblocking(true).unwrap();
+                let sent = (0..1000).take_while(|_| socket.send_to(&[0; 1400], "10.0.0.3:7000").is_ok());
+                sent.count() as u64
+            };
+            sockets.iter().map(fill).sum()
+        });
+    });
+    let judged = results.summary.emulation.unwrap();
+    let packets = judged.packets;
+    eprintln!("{sent} sent: {judged:?}");
+    drop(sink);
+    if sent == 0 {
+        return;
+    }
+    assert!(packets.conserved(), "{packets:?}");
+    assert_eq!(packets.read + judged.unread_drops, sent);
+    assert!(packets.under_way > 900 && packets.dropped > 500, "{packets:?}");
+    let host = results.ports.iter().find(|port| port.name.starts_with("host0->")).unwrap();
+    assert_eq!(host.drops, packets.dropped);
+}
+
 /// An echo request of ICMP (RFC 792).
 fn echo_request(number: u16) -> Vec<u8> {
     let mut packet = vec![8, 0, 0, 0, 0x12, 0x34];

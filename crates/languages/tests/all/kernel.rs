@@ -82,6 +82,19 @@ fn acks_of_what_was_sent_twice_grow_gemini_s_window_after_a_time_out_alone() {
     assert_eq!((timed_out[1].0, timed_out[2].0), (1, 3));
 }
 
+/// What is sent again has no round trip: those of before the time-out would keep cutting until all of it has arrived.
+#[test]
+fn long_round_trips_before_a_time_out_do_not_cut_gemini_s_window_after_it() {
+    // A base of 20 ms, and a whole window of data at 60.
+    let before = "a 1000000 20000 2 0 100 1\na 1070000 60000 2 0 100 1\na 1140000 60000 2 0 100 1\n";
+    let twice = (0..4).map(|n| format!("a {} 0 2 0 100 1\n", 1_400_000 + 100_000 * n)).collect::<String>();
+    let Some(windows) = replay(Name::Gemini, &[], &format!("{before}t 1200000 10\n{twice}")) else { return };
+    let whole: Vec<_> = windows[3..].iter().map(|(whole, _)| *whole).collect();
+    assert!(whole[0] < windows[2].0, "delay cuts: {windows:?}");
+    // One packet, then slow start and growth: no cut.
+    assert_eq!(whole[1..5], [1, 3, 4, 6]);
+}
+
 /// The ACK of the handshake, time-outs of its packets, and the first packet after an idle time come before there is a flow.
 #[test]
 fn what_comes_before_the_start_changes_nothing() {

@@ -283,7 +283,7 @@ pub struct Gemini {
     rtt_base: Duration,
     /// The smallest round trip of the current period.
     rtt_min: Duration,
-    /// Table III's RTT_min: the smallest round trip of the previous period; zero before there was one.
+    /// Table III's RTT_min: the smallest round trip of the previous period; zero before there was one, and after a time-out.
     last_rtt_min: Duration,
     /// The period over which marks and round trips are taken.
     round: DataWindow,
@@ -400,6 +400,8 @@ impl Gemini {
     fn timed_out(&mut self, now: Time, sent_at: Time) {
         self.window.on_timeout(&self.params.bounds, now, sent_at);
         self.reduced_at = now;
+        // It speaks of a window that is gone. ACKs of what is sent again may have no round trip to replace it.
+        self.last_rtt_min = Duration::ZERO;
     }
 }
 

@@ -296,6 +296,20 @@ fn a_time_out_goes_to_one_packet_and_slow_start() {
     near(control.window.get(), 5.0 * MSS, 0.0);
 }
 
+#[test]
+fn round_trips_before_a_time_out_cut_nothing_after_it() {
+    let (mut control, mut acks) = delayed(&GeminiConfig::default(), &wan_start(), Duration::from_ms(40));
+    control.on_ack(&acks.next_round(false));
+    assert!(control.last_rtt_min > control.rtt_base + Duration::from_ms(5));
+    let now = acks.next(false).now;
+    control.on_timeout(&timeout(now, now, Bytes::ZERO));
+    // Of a packet sent before: no window of data is over since.
+    let mut ack = acks.next(false);
+    (ack.now, ack.sent_at) = (now + Duration::from_ms(20), Time::ZERO);
+    control.on_ack(&ack);
+    assert_eq!(control.reduced_at, now);
+}
+
 /// A receiver that delays ACKs holds that of a lone packet for longer than T: a window of one packet would stay one for ever.
 #[test]
 fn no_cut_leaves_less_than_the_smallest_window() {
