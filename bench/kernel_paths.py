@@ -116,11 +116,11 @@ PEERS = {
     "unocc inside, bbr across": ("unocc", "bbr"),
     "gemini for both": ("gemini", "gemini"),
 }
-PEER_PARAMETERS = {"gemini": ["line_rate=200Mbps", "k=30KB"], "unocc": ["line_rate=200Mbps", "intra_rtt=200us"]}
+PEER_PARAMETERS = {"gemini": ["line_rate=200Mbps", "k=30KB"], "unocc": ["line_rate=100Mbps", "intra_rtt=200us"]}
 
 
 def peers(farspan, series):
-    """A peer beside the host, over a device of 200 Mbit/s that a phantom queue marks, and one 20 ms away through the emulator."""
+    """A peer beside the host, over a device of 100 Mbit/s that a phantom queue marks, and one 20 ms away through the emulator."""
 
     def once(number, inside, across):
         wanted = {control: PEER_PARAMETERS[control] for control in dict.fromkeys((inside, across)) if control in EBPF}
@@ -135,9 +135,9 @@ def peers(farspan, series):
                     run("ip", "-n", name, "addr", "add", f"10.7.1.{number}/24", "dev", device)
                     run("ip", "-n", name, "link", "set", device, "up")
                 run("ip", "-n", host, "link", "set", "n0", "gso_max_segs", "1")
-                limit = ("rate", "200mbit", "burst", "6kb", "limit", "150kb")
+                limit = ("rate", "100mbit", "burst", "6kb", "limit", "150kb")
                 run(*at(host, "tc", "qdisc", "add", "dev", "n0", "root", "tbf", *limit))
-                run(farspan, "kernel", "mark", "--dev", "n0", "--netns", host, "--rate", "200Mbps", "--drain", "0.95")
+                run(farspan, "kernel", "mark", "--dev", "n0", "--netns", host, "--rate", "100Mbps", "--drain", "0.95")
                 for name, control in ((near, inside), (f"farspan-{lab.name}-2", across)):
                     set_all(name, {"tcp_ecn": "1"} | ({"tcp_congestion_control": control} if control in EBPF else {}))
                 set_all(host, {"tcp_ecn": "1"})

@@ -93,14 +93,18 @@ INLINE __u64 k_bytes(void)
 	return min_u64(max_u64(k, 1), 1ULL << 29);
 }
 
-/* Within the bounds that hold for every window: one BDP and the parameters. */
+/*
+ * Within the bounds that hold for every window: one BDP and the parameters. A BDP of less than the smallest window gives way to it:
+ * a receiver holds the ACK of a lone packet back, for 40 ms.
+ */
 INLINE void clamp_window(struct unocc *u, const struct tcp_sock *tp)
 {
 	__u64 most_q32 = cap_q32(tp, params.max_cwnd_pkts);
+	__u64 least_q32 = (__u64)params.min_cwnd_pkts << 32;
 
-	u->cwnd_q32 = max_u64(u->cwnd_q32, (__u64)params.min_cwnd_pkts << 32);
+	u->cwnd_q32 = max_u64(u->cwnd_q32, least_q32);
 	if (u->bdp_q32)
-		most_q32 = min_u64(most_q32, u->bdp_q32);
+		most_q32 = min_u64(most_q32, max_u64(u->bdp_q32, least_q32));
 	u->cwnd_q32 = max_u64(min_u64(u->cwnd_q32, most_q32), ONE_Q32);
 }
 

@@ -51,7 +51,7 @@ const UNOCC: &[Change] = &[
     ("u->epoch_us + params.intra_rtt_us", "u->epoch_us + 2 * params.intra_rtt_us"),
     ("min_u64(cut_q32, HALF_Q32)", "min_u64(cut_q32, HALF_Q32 / 2)"),
     ("u->qa_us = now_us + 1;", "u->qa_us = 0;"),
-    ("most_q32 = min_u64(most_q32, u->bdp_q32)", "most_q32 = min_u64(most_q32, 2 * u->bdp_q32)"),
+    ("max_u64(u->bdp_q32, least_q32)", "max_u64(2 * u->bdp_q32, least_q32)"),
 ];
 
 /// Lines with numbers that the comparison cannot see, and why.

@@ -82,6 +82,15 @@ fn acks_of_what_was_sent_twice_grow_gemini_s_window_after_a_time_out_alone() {
     assert_eq!((timed_out[1].0, timed_out[2].0), (1, 3));
 }
 
+/// A receiver holds the ACK of a lone packet back: a window of one would wait 40 ms for each.
+#[test]
+fn unocc_keeps_its_smallest_window_where_a_bdp_is_less() {
+    // 12.5 MB/s over 100 us are less than a packet.
+    let parameters = ["line_rate_bytes_per_s=12500000", "base_rtt_us=100", "min_cwnd_pkts=2"];
+    let Some(windows) = replay(Name::Unocc, &parameters, &acks(1_000_000, 100, 0, 1)) else { return };
+    assert!(windows.iter().all(|&(whole, cwnd)| (whole, cwnd) == (2, 2.0)), "{windows:?}");
+}
+
 /// What is sent again has no round trip: those of before the time-out would keep cutting until all of it has arrived.
 #[test]
 fn long_round_trips_before_a_time_out_do_not_cut_gemini_s_window_after_it() {
