@@ -1,84 +1,13 @@
-"""Kernel TCP in the emulator: the programs at its hosts, and an emulation with its namespaces set up. Part of kernel.py and
-kernel_testbed.py."""
+"""Kernel TCP in the emulator: an emulation with its namespaces set up. Part of kernel_testbed.py, kernel_load.py and kernel_paths.py."""
 import json
 import os
 import subprocess
-import sys
 import time
 
 EBPF = ("gemini", "unocc")
 
-SINK = """
-import contextlib, socket, threading
-def take(connection):
-    # A sender that is done breaks off, so that no queue is left.
-    with connection, contextlib.suppress(ConnectionResetError):
-        buffer = bytearray(1 << 20)
-        while connection.recv_into(buffer):
-            pass
-server = socket.create_server(("", 7000), backlog=128)
-print("ready", flush=True)
-while True:
-    threading.Thread(target=take, args=(server.accept()[0],), daemon=True).start()
-"""
-# So many flows that send from `start` to `until`, in seconds; says what of each was acknowledged since `since`, the median of their
-# smoothed round trips then, and the largest share of its time that a window or buffer of the hosts held one back.
-FLOWS = """
-import json, selectors, socket, statistics, struct, sys, time
-control, to, count, start, since, until = sys.argv[1], sys.argv[2], int(sys.argv[3]), *map(float, sys.argv[4:7])
-began = time.monotonic()
-now = lambda: time.monotonic() - began
-time.sleep(start)
-ready, flows, payload, first, rtts, next_at = selectors.DefaultSelector(), [], bytes(1 << 16), None, [], since
-for _ in range(count):
-    s = socket.socket()
-    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    if control:
-        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
-    s.connect((to, 7000))
-    s.setblocking(False)
-    ready.register(s, selectors.EVENT_WRITE)
-    flows.append(s)
-def info(s):
-    # struct tcp_info (linux/tcp.h): rtt, bytes_acked, then busy_time, rwnd_limited, sndbuf_limited.
-    raw = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
-    return struct.unpack_from("I", raw, 68)[0] / 1e3, struct.unpack_from("Q", raw, 120)[0], struct.unpack_from("3Q", raw, 168)
-while (at := now()) < until:
-    if at >= next_at:
-        found = [info(s) for s in flows]
-        first = first or (at, [acked for _, acked, _ in found])
-        rtts += [rtt for rtt, _, _ in found]
-        next_at += 0.1
-    for key, _ in ready.select(0.05):
-        try:
-            key.fileobj.send(payload)
-        except BlockingIOError:
-            pass
-found, at = [info(s) for s in flows], now()
-control = flows[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(bytes(1)).decode()
-bps = [(acked - before) * 8 / (at - first[0]) for (_, acked, _), before in zip(found, first[1])]
-held = max(max(times[1:]) / max(times[0], 1) for _, _, times in found)
-print(json.dumps({"bps": bps, "rtt_ms": statistics.median(rtts), "held": held, "control": control}))
-"""
-# Messages on new connections, one after another, from connect until the receiver has closed.
-MESSAGES = """
-import json, socket, sys, time
-control, to, size, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-payload, times = bytes(size), []
-for _ in range(count):
-    time.sleep(0.2)
-    with socket.socket() as s:
-        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
-        began = time.monotonic()
-        s.connect((to, 7000))
-        s.sendall(payload)
-        s.shutdown(socket.SHUT_WR)
-        while s.recv(4096):
-            pass
-        times.append((time.monotonic() - began) * 1e3)
-        control = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(bytes(1)).decode()
-print(json.dumps({"ms": times, "control": control}))
-"""
+# Takes connections, and reads what comes.
+SINK = ["emu", "tcp", "sink"]
 SYSCTL = {
     "tcp_no_metrics_save": "1",
     "tcp_rmem": "4096 131072 33554432",
@@ -88,6 +17,14 @@ SYSCTL = {
 
 def words(settings):
     return [word for setting in settings for word in ("--set", setting)]
+
+
+def flows(to, until, control="", count=1, start=0, since=0):
+    """So many flows to a sink that send from `start` to `until`, in seconds; says what of each was acknowledged since `since`, the median
+    of their smoothed round trips then, and the largest share of its time that a window or buffer of the hosts held one back."""
+    named = ["--control", control] if control else []
+    times = [word for name, at in (("start", start), ("since", since), ("until", until)) for word in (f"--{name}", f"{at}s")]
+    return ["emu", "tcp", "flows", to, *named, "--count", str(count), *times]
 
 
 class Lab:
@@ -128,18 +65,18 @@ class Lab:
             for key, value in settings.items():
                 subprocess.run([*inside, "sh", "-c", f"echo '{value}' > /proc/sys/net/ipv4/{key}"], check=True)
 
-    def start(self, host, code, *arguments):
+    def start(self, host, *command):
         """Starts a program at a host."""
-        command = [self.farspan, "emu", "exec", "--name", self.name, str(host), "--", sys.executable, "-c", code]
-        return subprocess.Popen([*command, *map(str, arguments)], stdout=subprocess.PIPE, text=True)
+        command = [self.farspan, "emu", "exec", "--name", self.name, str(host), "--", *map(str, command)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
     def sink(self, host):
-        self.sinks.append(self.start(host, SINK))
+        self.sinks.append(self.start(host, self.farspan, *SINK))
         self.sinks[-1].stdout.readline()
 
-    def send(self, host, code, *arguments):
-        """Starts a program that sends under the control. A namespace takes CUBIC as its default only if the machine does: sockets ask."""
-        return self.start(host, code, self.control, *arguments)
+    def send(self, host, to, until, **times):
+        """Starts flows under the control. A namespace takes CUBIC as its default only if the machine does: sockets ask."""
+        return self.start(host, self.farspan, *flows(to, until, self.control, **times))
 
     def said(self, process):
         """What a program said at its end."""

@@ -132,7 +132,7 @@ def emulated(farspan, folder, key, number, flows):
     file.write_text(text)
     lasts = max(start for _, start, *_ in flows)
     with Lab(farspan, folder, file, control, number, settings, parameters) as lab:
-        receivers = [lab.start(host, RECEIVER) for host in range(HOSTS)]
+        receivers = [lab.start(host, sys.executable, "-c", RECEIVER) for host in range(HOSTS)]
         for receiver in receivers:
             receiver.stdout.readline()
         # Programs take a moment to start.
@@ -142,7 +142,7 @@ def emulated(farspan, folder, key, number, flows):
             listed = folder / f"flows{host}.json"
             listed.write_text(json.dumps(own))
             if own:
-                senders.append(lab.send(host, SENDER, began, listed, DRAIN_S))
+                senders.append(lab.start(host, sys.executable, "-c", SENDER, control, began, listed, DRAIN_S))
         said = [json.loads(sender.communicate()[0]) for sender in senders]
         lab.sinks += receivers
     ended = {}

@@ -11,16 +11,15 @@ import os
 import pathlib
 import statistics
 import subprocess
-import sys
 import tempfile
 
 import made_part
-from kernel_lab import EBPF, FLOWS, SINK, SYSCTL, Lab, rows, words
+from kernel_lab import EBPF, SINK, SYSCTL, Lab, flows, rows, words
 from kernel_runs import Series, arguments
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs/src/kernel-paths.md"
-SCENARIO = HERE / "kernel/bottleneck.toml"
+SCENARIO = HERE.parent / "crates/cli/src/bench/kernel/bottleneck.toml"
 
 # Rounds of the clean paths, in which the controls take turns; runs of the others.
 ROUNDS, RUNS = 15, 5
@@ -66,6 +65,10 @@ def two_hosts():
             run("ip", "-n", name, "link", "set", "lo", "up")
             set_all(name, SYSCTL | {"tcp_ecn": "1"})
         run("ip", "link", "add", "p0", "netns", names[0], "type", "veth", "peer", "name", "p1", "netns", names[1])
+        # Of each device one processor takes all packets, as the queue of a NIC would; else those that leave on different processors
+        # overtake each other. Sender on the first, receiver on the second.
+        for name, device, mask in ((names[0], "p0", 1), (names[1], "p1", 2), (names[0], "lo", 2)):
+            run(*at(name, "sh", "-c", f"echo {mask} > /sys/class/net/{device}/queues/rx-0/rps_cpus"))
         for number, name in enumerate(names):
             run("ip", "-n", name, "addr", "add", f"10.7.0.{number + 1}/24", "dev", f"p{number}")
             run("ip", "-n", name, "link", "set", f"p{number}", "up")
@@ -81,15 +84,15 @@ def busy_s():
     return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
 
 
-def transfer(sender, receiver, address, control, seconds=4):
+def transfer(farspan, sender, receiver, address, control, seconds=4):
     """Throughput in Gbit/s, and CPU time in ns for a byte; the listener has the control, too."""
     set_all(receiver, {"tcp_congestion_control": control if control in EBPF else "reno"})
     # Where they run decides more than the control does: sender and receiver stay on a processor each.
-    sink = subprocess.Popen(["taskset", "-c", "1", *at(receiver, sys.executable, "-c", SINK)], stdout=subprocess.PIPE, text=True)
+    sink = subprocess.Popen(["taskset", "-c", "1", *at(receiver, farspan, *SINK)], stdout=subprocess.PIPE, text=True)
     try:
         sink.stdout.readline()
         before = busy_s()
-        said = json.loads(run("taskset", "-c", "0", *at(sender, sys.executable, "-c", FLOWS, control, address, 1, 0, 0, seconds)))
+        said = json.loads(run("taskset", "-c", "0", *at(sender, farspan, *flows(address, seconds, control))))
         busy = busy_s() - before
     finally:
         sink.kill()
@@ -107,7 +110,7 @@ def clean(farspan, series):
                 # Who begins changes from round to round.
                 turns = ["cubic", *CLEAN]
                 turns = turns[number % len(turns) :] + turns[: number % len(turns)]
-                return {"kernel": {control: transfer(*path, control) for control in turns}}, []
+                return {"kernel": {control: transfer(farspan, *path, control) for control in turns}}, []
 
             series.fill(f"clean {path}", ROUNDS, once)
 
@@ -116,7 +119,7 @@ PEERS = {
     "unocc inside, bbr across": ("unocc", "bbr"),
     "gemini for both": ("gemini", "gemini"),
 }
-PEER_PARAMETERS = {"gemini": ["line_rate=200Mbps", "k=30KB"], "unocc": ["line_rate=100Mbps", "intra_rtt=200us"]}
+PEER_PARAMETERS = {"gemini": ["line_rate=100Mbps", "k=30KB"], "unocc": ["line_rate=100Mbps", "intra_rtt=200us"]}
 
 
 def peers(farspan, series):
@@ -126,7 +129,7 @@ def peers(farspan, series):
         wanted = {control: PEER_PARAMETERS[control] for control in dict.fromkeys((inside, across)) if control in EBPF}
         with tempfile.TemporaryDirectory() as folder, installed(farspan, wanted):
             folder = pathlib.Path(folder)
-            settings = ["topology.buffer=500KB", "scheme.ports.marking=none"]
+            settings = ["topology.bottleneck_rate=100Mbps", "topology.buffer=250KB", "scheme.ports.marking=none"]
             with Lab(farspan, folder, SCENARIO, "cubic", number, settings, []) as lab, two_hosts() as (_, near):
                 host = f"farspan-{lab.name}-0"
                 run("ip", "-n", near, "link", "del", "p1")
@@ -144,11 +147,11 @@ def peers(farspan, series):
                 run("ip", "-n", host, "route", "replace", "10.0.0.0/24", "dev", "eth0", "congctl", across)
                 run("ip", "-n", host, "route", "replace", "10.7.1.0/24", "dev", "n0", "congctl", inside)
                 lab.sink(2)
-                sink = subprocess.Popen(at(near, sys.executable, "-c", SINK), stdout=subprocess.PIPE, text=True)
+                sink = subprocess.Popen(at(near, farspan, *SINK), stdout=subprocess.PIPE, text=True)
                 sink.stdout.readline()
                 # No name: the routes say which control a connection gets.
-                flows = [lab.start(0, FLOWS, "", to, 1, 0, 5, SECONDS) for to in ("10.7.1.2", "10.0.0.3")]
-                said = [json.loads(flow.communicate()[0]) for flow in flows]
+                both = [lab.start(0, farspan, *flows(to, SECONDS, since=5)) for to in ("10.7.1.2", "10.0.0.3")]
+                said = [json.loads(one.communicate()[0]) for one in both]
                 sink.kill()
                 sink.wait()
         assert [flow["control"] for flow in said] == [inside, across], said
@@ -177,7 +180,7 @@ def phantom(farspan, series):
                 mark = ["--rate", PHANTOM["rate"], "--drain", PHANTOM["drain"], "--k-min", PHANTOM["k_min"], "--k-max", PHANTOM["k_max"]]
                 run(farspan, "kernel", "mark", "--dev", device, "--netns", host, *mark)
             lab.sink(2)
-            said = lab.said(lab.send(0, FLOWS, "10.0.0.3", 1, 0, 5, SECONDS))
+            said = lab.said(lab.send(0, "10.0.0.3", SECONDS, since=5))
         return {"kernel": {"mbps": round(said["bps"][0] / 1e6, 2), "rtt_ms": round(said["rtt_ms"], 3)}}, lab.void(said["held"])
 
     for where in ("kernel", "emulator"):

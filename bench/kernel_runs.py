@@ -1,4 +1,4 @@
-"""Runs whose numbers are kept, so that a series goes on where it stopped. Part of kernel.py, kernel_testbed.py, kernel_load.py and
+"""Runs whose numbers are kept, so that a series goes on where it stopped. Part of kernel_testbed.py, kernel_load.py and
 kernel_paths.py."""
 import argparse
 import json

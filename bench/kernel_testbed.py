@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 import made_part
-from kernel_lab import FLOWS, Lab, rows, words
+from kernel_lab import Lab, rows, words
 from kernel_runs import Series, arguments
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -120,7 +120,7 @@ def emulated(farspan, key, number):
         with Lab(farspan, folder, file, one["control"], number, one["settings"], one["parameters"]) as lab:
             lab.sink(RECEIVER)
             flows = [
-                lab.send(host, FLOWS, f"10.0.0.{RECEIVER + 1}", count, start, one["since"], one["seconds"])
+                lab.send(host, f"10.0.0.{RECEIVER + 1}", one["seconds"], count=count, start=start, since=one["since"])
                 for host, count, start in one["flows"]
             ]
             found = [lab.said(flow) for flow in flows]

@@ -1,7 +1,7 @@
 """Writes what the book has from the program and from files: the scenario reference, the window curves, bars of a few small
 runs, what follows from docs/ledger.json (which `farspan reproduce --accept` writes), and the parts of pages between `<!-- made: ... -->` and `<!-- end -->`. Such a part is `constants NAME` (of a control, path
 selector or coding), `file PATH [ANCHOR]` (PATH from the page; ANCHOR between `ANCHOR:` and `ANCHOR_END:` in comments of it) or
-`detectors TABLE` (of frontier.py).
+`detectors TABLE` (of frontier.py) or `kernel sums` and `kernel CONTROL` (of the runs in bench/kernel.json).
 The text itself stands in the page, so that a forge shows it too.
 
 usage: generate.py BINARY [--check]     --check runs and writes nothing, and fails where a file is not what it would write,
@@ -127,12 +127,34 @@ def runs(binary):
     yield "schemes/curves/mds.svg", bars("5 MiB between datacenters, blocks of ten lose packets: mean slowdown", rows)
 
 
+def markdown(head, rows):
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *rows))
+
+
+def kernel(name):
+    """What the runs of `bench kernel` that are kept say: sums, or the cells of a control."""
+    document = json.loads(farspan(sys.argv[1], "bench", "kernel", "--minutes", "0", "--keep", ROOT / "bench/kernel.json", "--json"))
+    if name == "sums":
+        share = lambda one: f"{one['agree']} of {one['cells']} ({one['agree'] / one['cells']:.0%})"
+        return markdown(["measure", "cells that agree"], [[one["measure"], share(one)] for one in document["measures"]])
+    rows = []
+    for cell in (cell for cell in document["cells"] if cell["control"] == name):
+        low, median, high, ours = (f"{cell[key]:.{cell['digits']}f}" for key in ("kernel_low", "kernel_median", "kernel_high", "simulated_median"))
+        what = re.sub(r"^steady (\S+) (\S+)", r"one flow, buffer \1 BDP, loss \2", cell["cell"])
+        ratio = f"{cell['simulated_median'] / cell['kernel_median']:.2f}" if cell["kernel_median"] else ""
+        verdict = "agrees" if cell["agrees"] else "**differs**"
+        rows.append([what, cell["unit"], f"{median} ({low} to {high})", ours, ratio, verdict, f"{cell['runs']} / {cell['void']}"])
+    return markdown(["cell", "", "kernel: median (range)", "simulated", "ratio", "", "runs / void"], rows)
+
+
 def part(page, kind, name, anchor=None):
     """A part of a page, in Markdown."""
     if kind == "constants":
         return farspan(sys.argv[1], "schema", "--markdown", name)
     if kind == "detectors":
         return getattr(frontier, name)(frontier.read(DETECTORS))
+    if kind == "kernel":
+        return kernel(name)
     text = (page.parent / name).read_text()
     if anchor:
         text = re.search(rf"ANCHOR: {anchor}\n(.*?)[^\n]*ANCHOR_END: {anchor}\n", text, re.S)[1]

@@ -84,14 +84,25 @@ INLINE __u64 window_bytes(__u64 cwnd_q32, __u32 mss_bytes)
 	return ((cwnd_q32 >> 20) * mss_bytes) >> 12;
 }
 
+/*
+ * From this rate on, 64 KB in 10 us, bursts are not kept apart: a timer for a shorter gap costs more of the processor than the gap is
+ * long (a tenth of the throughput between two namespaces).
+ */
+#define MOST_PACED_BYTES_PER_S (65536 * MILLION / 10)
+#define NOT_PACED (~0UL)
+
 /* Spreads a window over a round trip, given in eighths of a microsecond as the kernel has its smoothed one. */
 INLINE void set_pacing_rate(struct sock *sk, __u64 cwnd_q32, __u64 rtt_eighths_us)
 {
 	__u64 bytes = window_bytes(cwnd_q32, tcp_sk(sk)->mss_cache);
+	__u64 rate;
 
-	if (rtt_eighths_us)
-		sk->sk_pacing_rate =
-			min_u64(max_u64(bytes * 8 * MILLION / rtt_eighths_us, 1), sk->sk_max_pacing_rate);
+	if (!rtt_eighths_us)
+		return;
+	rate = max_u64(bytes * 8 * MILLION / rtt_eighths_us, 1);
+	if (rate > MOST_PACED_BYTES_PER_S)
+		rate = NOT_PACED;
+	sk->sk_pacing_rate = min_u64(rate, sk->sk_max_pacing_rate);
 }
 
 /* Without fq, nothing paces a socket that does not ask TCP itself for it. */

@@ -2,6 +2,8 @@
 
 use crate::bench::BenchCongestionArgs;
 #[cfg(target_os = "linux")]
+use crate::bench::BenchKernelArgs;
+#[cfg(target_os = "linux")]
 pub use crate::emu_args::*;
 use crate::export::ExportArgs;
 #[cfg(target_os = "linux")]
@@ -294,6 +296,9 @@ pub enum BenchPart {
     Coding(BenchCodingArgs),
     /// Instructions and time of an ACK, and bytes of state, of every congestion control
     Congestion(BenchCongestionArgs),
+    /// TCP of the Linux kernel beside the simulator's, at the same bottleneck (Linux, as root)
+    #[cfg(target_os = "linux")]
+    Kernel(BenchKernelArgs),
     /// Parts of later releases, and unknown ones.
     #[command(external_subcommand)]
     Other(Vec<String>),
@@ -301,6 +306,9 @@ pub enum BenchPart {
 
 /// The message for a benchmark that is not there.
 pub fn unknown_bench(words: &[String]) -> String {
+    #[cfg(target_os = "linux")]
+    let (available, planned) = (["sim", "coding", "congestion", "kernel"], ["udp"]);
+    #[cfg(not(target_os = "linux"))]
     let (available, planned) = (["sim", "coding", "congestion"], ["udp"]);
     unknown_name("benchmark", words.first().map_or("", String::as_str), &available, &planned)
 }

@@ -3,9 +3,13 @@
 
 mod coding;
 mod congestion;
+#[cfg(target_os = "linux")]
+mod kernel;
 
 pub use coding::coding;
 pub use congestion::{BenchCongestionArgs, congestion};
+#[cfg(target_os = "linux")]
+pub use kernel::{BenchKernelArgs, kernel};
 
 use crate::args::BenchSimArgs;
 use crate::format::{Table, bytes, number, time, with_prefix};

@@ -1,14 +1,15 @@
 //! `farspan emu`: the life of an emulation, from the command line.
 
 use crate::args::{
-    EmuArgs, EmuDownArgs, EmuExecArgs, EmuPart, EmuServeArgs, EmuStatusArgs, EmuUdpArgs, EmuUpArgs,
+    EmuArgs, EmuDownArgs, EmuExecArgs, EmuPart, EmuServeArgs, EmuStatusArgs, EmuTcpFlowsArgs,
+    EmuTcpMessagesArgs, EmuTcpPart, EmuUdpArgs, EmuUpArgs,
 };
 use crate::format::{NONE, Table, number, percent, time};
 use crate::progress::{catch_interrupts, interrupted};
 use crate::{Failure, Itself, output, report};
 use farspan_emu::{
-    ChoiceError, DownError, ExecError, Facts, Name, NameError, PathTable, Relay, RelayError, RelaySummary,
-    Session, State, Status, UpError, check, choose, fits, settle,
+    ChoiceError, DownError, ExecError, Facts, Flows, Messages, Name, NameError, PathTable, Relay, RelayError,
+    RelaySummary, Session, State, Status, UpError, check, choose, fits, settle,
 };
 use farspan_metrics::{Emulation, Lateness, Summary};
 use farspan_scenario::{Request, Resolved};
@@ -84,6 +85,25 @@ pub fn emu(args: &EmuArgs, itself: &Itself<'_>) -> Result<(), Failure> {
         EmuPart::Status(status) => self::status(status),
         EmuPart::Down(down) => self::down(down),
         EmuPart::Udp(udp) => self::udp(udp),
+        EmuPart::Tcp(part) => tcp(part),
+    }
+}
+
+/// Measures the kernel's TCP at the host where it runs.
+fn tcp(part: &EmuTcpPart) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::Failed(format!("TCP between the hosts: {error}"));
+    match part {
+        EmuTcpPart::Sink => farspan_emu::sink(|| output::text("ready\n")).map_err(failed),
+        EmuTcpPart::Flows(args) => {
+            let EmuTcpFlowsArgs { to, control, count, start, since, until } = args.clone();
+            let flows = Flows { control, to, count, start, since, until };
+            farspan_emu::send_flows(&flows).map(|found| output::json(&found)).map_err(failed)
+        }
+        EmuTcpPart::Messages(args) => {
+            let EmuTcpMessagesArgs { to, control, size, count } = args.clone();
+            let messages = Messages { control, to, size, count };
+            farspan_emu::send_messages(&messages).map(|found| output::json(&found)).map_err(failed)
+        }
     }
 }
 

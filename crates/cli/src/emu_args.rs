@@ -2,7 +2,9 @@
 
 use crate::args::{ScenarioArgs, seed};
 use clap::{Args, Subcommand};
+use farspan_units::{Bytes, Duration};
 use std::ffi::OsString;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 /// Arguments of `emu`.
@@ -29,6 +31,58 @@ pub enum EmuPart {
     /// The process of an emulation: `up` starts it.
     #[command(hide = true)]
     Serve(EmuServeArgs),
+    /// Programs at hosts that measure the kernel's TCP: benchmarks start them.
+    #[command(hide = true, subcommand)]
+    Tcp(EmuTcpPart),
+}
+
+/// Programs that measure the kernel's TCP.
+#[derive(Subcommand, Debug)]
+pub enum EmuTcpPart {
+    /// Takes connections, and reads what comes; says `ready` when it can.
+    Sink,
+    /// Flows that send all the time.
+    Flows(EmuTcpFlowsArgs),
+    /// Messages, one after another.
+    Messages(EmuTcpMessagesArgs),
+}
+
+/// Arguments of `emu tcp flows`.
+#[derive(Args, Clone, Debug)]
+pub struct EmuTcpFlowsArgs {
+    /// The address of the sink.
+    pub to: Ipv4Addr,
+    /// Their control; without it, that of the route or of the namespace.
+    #[arg(long)]
+    pub control: Option<String>,
+    /// How many there are.
+    #[arg(long, default_value_t = 1)]
+    pub count: usize,
+    /// When they begin.
+    #[arg(long, default_value = "0s")]
+    pub start: Duration,
+    /// From when on they are measured.
+    #[arg(long, default_value = "0s")]
+    pub since: Duration,
+    /// When they end.
+    #[arg(long)]
+    pub until: Duration,
+}
+
+/// Arguments of `emu tcp messages`.
+#[derive(Args, Clone, Debug)]
+pub struct EmuTcpMessagesArgs {
+    /// The address of the sink.
+    pub to: Ipv4Addr,
+    /// Their control.
+    #[arg(long)]
+    pub control: String,
+    /// Their size.
+    #[arg(long)]
+    pub size: Bytes,
+    /// How many there are.
+    #[arg(long)]
+    pub count: usize,
 }
 
 /// Arguments of the process of an emulation.

@@ -1,6 +1,8 @@
 //! The command's tests: one binary, a module a subject.
 #![allow(clippy::unwrap_used, reason = "a test says by failing")]
 
+#[cfg(target_os = "linux")]
+mod bench_kernel;
 mod book;
 mod command;
 mod common;

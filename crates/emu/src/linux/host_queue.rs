@@ -15,9 +15,9 @@ const BURST: Duration = Duration::from_us(500);
 /// itself (tc-htb(8)). A socket takes CAP_NET_ADMIN to have it.
 pub const PASS_BY: u32 = 0x1_0000;
 
-/// What a host's queue has of its packets.
+/// The counts of a host's queue.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Waiting {
+pub(super) struct QueueCounts {
     /// Packets that wait.
     pub(super) packets: u64,
     /// Packets that it has dropped so far.
@@ -64,17 +64,17 @@ pub(super) fn open(namespace: &str) -> Result<(), NamespaceError> {
     run("tc", &["-n", namespace, "-batch", "-"], &text, "open the queue of a host").map(drop)
 }
 
-/// What waits in the queue of a namespace.
-pub(super) fn waiting(namespace: &str) -> Result<Waiting, NamespaceError> {
+/// The counts of the queue of a namespace.
+pub(super) fn waiting(namespace: &str) -> Result<QueueCounts, NamespaceError> {
     let show = ["-n", namespace, "-j", "-s", "qdisc", "show", "dev", DEVICE];
     run("tc", &show, "", "show the queue of a host").map(|text| parse(&text))
 }
 
 /// The root's counts include those of what is below it.
-fn parse(text: &str) -> Waiting {
+fn parse(text: &str) -> QueueCounts {
     let shown: Vec<Shown> = serde_json::from_str(text).unwrap_or_default();
     let root = shown.into_iter().find(|shown| shown.root);
-    root.map_or_else(Waiting::default, |root| Waiting { packets: root.qlen, dropped: root.drops })
+    root.map_or_else(QueueCounts::default, |root| QueueCounts { packets: root.qlen, dropped: root.drops })
 }
 
 #[cfg(test)]
@@ -93,8 +93,8 @@ mod tests {
     fn the_root_says_what_waits_and_what_was_dropped() {
         let text = r#"[{"kind":"htb","handle":"1:","root":true,"options":{"r2q":10},"drops":7,"qlen":3,"backlog":4500},
             {"kind":"pfifo","handle":"8001:","parent":"1:1","options":{"limit":1000},"drops":7,"qlen":3}]"#;
-        assert_eq!(parse(text), Waiting { packets: 3, dropped: 7 });
-        assert_eq!(parse(r#"[{"kind":"noqueue","root":true}]"#), Waiting::default());
-        assert_eq!(parse("nonsense"), Waiting::default());
+        assert_eq!(parse(text), QueueCounts { packets: 3, dropped: 7 });
+        assert_eq!(parse(r#"[{"kind":"noqueue","root":true}]"#), QueueCounts::default());
+        assert_eq!(parse("nonsense"), QueueCounts::default());
     }
 }

@@ -13,6 +13,7 @@ mod relay;
 mod session;
 mod state;
 mod sys;
+mod tcp;
 mod tun;
 
 pub use ask::{ChoiceError, DownError, ExecError, State, Status, choose, down, exec, settle, status};
@@ -23,6 +24,7 @@ pub use relay::{Relay, RelayError, RelaySummary};
 pub use session::{Finished, MOST_HOSTS, Session, UpError, check, fits};
 pub use state::{Facts, HostFacts, Verdict};
 pub use sys::run_in_real_time;
+pub use tcp::{Flows, FlowsFound, Messages, MessagesFound, send_flows, send_messages, sink};
 
 /// This process has a session of its own from now on: it outlives the terminal and the command that started it.
 pub fn detach() {

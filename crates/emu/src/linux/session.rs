@@ -1,7 +1,7 @@
 //! An emulation from `up` to `down`, in the process that moves its packets.
 
 use super::clock::ProcessorTime;
-use super::host_queue::{self, Waiting};
+use super::host_queue::{self, QueueCounts};
 use super::name::{Name, NameError, Namespace, remove_empty_folders};
 use super::namespace::{self, NamespaceError};
 use super::pump::{PRIORITY, Pump};
@@ -290,7 +290,7 @@ impl Session {
             left = found();
         }
         self.pump.count_at_hosts();
-        for (host, Waiting { packets, dropped }) in (0..).map(HostId).zip(left) {
+        for (host, QueueCounts { packets, dropped }) in (0..).map(HostId).zip(left) {
             self.pump.engine.count_at_host(host, packets, dropped);
         }
     }

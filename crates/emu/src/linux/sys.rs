@@ -1,9 +1,12 @@
-//! The two system calls that no safe crate has: to name a TUN device, and to run under SCHED_FIFO.
-#![allow(unsafe_code, reason = "an ioctl with a structure, and sched_setscheduler")]
+//! The system calls that no safe crate has: to name a TUN device, to run under SCHED_FIFO, and TCP_INFO.
+#![allow(
+    unsafe_code,
+    reason = "an ioctl with a structure, sched_setscheduler, and a socket option with a structure"
+)]
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 /// Makes of an open `/dev/net/tun` a device that hands over plain IP packets: no header before them, so that the kernel cuts and
 /// sums them itself.
@@ -32,6 +35,24 @@ pub fn run_in_real_time(priority: i32) -> io::Result<()> {
     // SAFETY: 0 is the calling thread, and the call reads one `sched_param`, which outlives it.
     match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) } {
         0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// TCP_INFO of a socket: `struct tcp_info` (linux/tcp.h), zeros where the kernel's ends before.
+pub(super) fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<[u8; 256]> {
+    let (mut raw, mut length) = ([0; 256], 256);
+    // SAFETY: the descriptor is open while `socket` lives, and the call writes at most `length` bytes, which `raw` has.
+    match unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            raw.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    } {
+        0 => Ok(raw),
         _ => Err(io::Error::last_os_error()),
     }
 }

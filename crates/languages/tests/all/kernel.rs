@@ -91,7 +91,7 @@ fn unocc_keeps_its_smallest_window_where_a_bdp_is_less() {
     assert!(windows.iter().all(|&(whole, cwnd)| (whole, cwnd) == (2, 2.0)), "{windows:?}");
 }
 
-/// What is sent again has no round trip: those of before the time-out would keep cutting until all of it has arrived.
+/// Packets that are sent twice have no round trip: those of before the time-out would keep cutting until all of them have arrived.
 #[test]
 fn long_round_trips_before_a_time_out_do_not_cut_gemini_s_window_after_it() {
     // A base of 20 ms, and a whole window of data at 60.

@@ -1,0 +1,252 @@
+//! A run with the kernel's TCP, in an emulation in this process.
+
+use super::cells::{Cell, Kind, MESSAGES};
+use super::kept::Numbers;
+use super::wait_ms;
+use crate::progress::interrupted;
+use crate::{Failure, Itself};
+use farspan_emu::{FlowsFound, MessagesFound, Name, Session};
+use farspan_metrics::{Summary, median};
+use farspan_world::World;
+use serde::de::DeserializeOwned;
+use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The name of the emulation.
+const NAME: &str = "bench_kernel";
+/// The most of its time for which a window or buffer of the hosts may have held a flow back.
+const MOST_HELD: f64 = 0.01;
+/// The kernel takes the namespaces of the last emulation away after it is down, which holds processors for as long.
+const PAUSE: std::time::Duration = std::time::Duration::from_secs(2);
+/// Of each host: connections learn nothing from those before, and buffers hold what the network does.
+const SETTINGS: &str = "cd /proc/sys/net/ipv4 && echo 1 > tcp_no_metrics_save && echo 4096 131072 33554432 > tcp_rmem && \
+     echo 4096 131072 33554432 > tcp_wmem";
+
+/// This command, with other words.
+fn command(itself: &Itself<'_>, words: &[&str]) -> Result<Command, Failure> {
+    let [first, own @ ..] = itself.words else {
+        return Err(Failure::Failed("nobody knows how this command is started".to_owned()));
+    };
+    let mut command = Command::new(first);
+    command.args(own).args(words).stdin(Stdio::null());
+    Ok(command)
+}
+
+fn cannot_start(error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("this command cannot be started anew ({error})"))
+}
+
+/// What a process printed, if it ended well.
+fn printed(output: Output) -> Result<Vec<u8>, Failure> {
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let message = String::from_utf8_lossy(&output.stderr).trim().trim_start_matches("farspan: ").to_owned();
+    // What is missing here is missing there.
+    Err(match output.status.code() {
+        Some(2) => Failure::BadInput(message),
+        _ => Failure::Failed(message),
+    })
+}
+
+/// A control that is an eBPF program, in the kernel until this is dropped.
+struct Installed<'a> {
+    control: &'static str,
+    itself: &'a Itself<'a>,
+}
+
+impl<'a> Installed<'a> {
+    fn new(control: &'static str, parameters: &[&str], itself: &'a Itself<'a>) -> Result<Self, Failure> {
+        let mut words = vec!["kernel", "install", control];
+        words.extend(parameters.iter().flat_map(|parameter| ["--set", parameter]));
+        let output = command(itself, &words)?.output().map_err(|error| cannot_start(&error))?;
+        printed(output).map(|_| Self { control, itself })
+    }
+}
+
+impl Drop for Installed<'_> {
+    fn drop(&mut self) {
+        let remove = command(self.itself, &["kernel", "remove", self.control]);
+        // Where it stays, `farspan kernel status` shows it.
+        let _ = remove.map(|mut remove| remove.output());
+    }
+}
+
+/// Removes what an emulation leaves, however a run ends.
+struct Clear(Name);
+
+impl Drop for Clear {
+    fn drop(&mut self) {
+        let _ = farspan_emu::down(&self.0);
+    }
+}
+
+/// Ends the emulation, however what it is up for ends.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// One run: its numbers, and why they do not count, if they do not.
+pub(super) fn run(cell: &Cell, seed: u64, itself: &Itself<'_>) -> Result<(Numbers, Vec<String>), Failure> {
+    let resolved = cell.emulated(seed).resolve()?;
+    let world = World::idle(&resolved)?;
+    let name: Name = NAME.parse()?;
+    let (control, parameters) = (cell.control.name, cell.control.parameters);
+    let _installed = parameters.map(|parameters| Installed::new(control, parameters, itself)).transpose()?;
+    std::thread::park_timeout(PAUSE);
+    farspan_emu::settle(&name);
+    let session = Session::up(&name, &resolved, &world, None)?;
+    let clear = Clear(name);
+    let is_over = AtomicBool::new(false);
+    let (finished, found) = std::thread::scope(|scope| {
+        let is_over = &is_over;
+        let running = scope
+            .spawn(|| session.run(&resolved, &world, || is_over.load(Ordering::Relaxed) || interrupted()));
+        let end = End(is_over);
+        let found = measure(cell, itself);
+        drop(end);
+        (running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), found)
+    });
+    let summary = finished.results.summary.clone();
+    // Its lock ends before the rest is removed.
+    drop(finished);
+    drop(clear);
+    if interrupted() {
+        return Err(Failure::Interrupted);
+    }
+    judge(cell, &summary, found?)
+}
+
+/// The numbers of a run, and why they do not count.
+fn judge(
+    cell: &Cell,
+    summary: &Summary,
+    (mut numbers, held): (Numbers, f64),
+) -> Result<(Numbers, Vec<String>), Failure> {
+    let mut reasons = summary.emulation.as_ref().map(|judged| judged.reasons.clone()).unwrap_or_default();
+    if held > MOST_HELD {
+        reasons
+            .push(format!("windows or buffers of hosts held it back for {:.1}% of its time", 100.0 * held));
+    }
+    if cell.kind == Kind::Steady {
+        numbers.insert("wait_ms".to_owned(), wait_ms(cell, summary)?);
+    }
+    Ok((numbers, reasons))
+}
+
+/// Runs the programs of a cell; gives its numbers, and the largest share of its time in which a host held a flow back.
+fn measure(cell: &Cell, itself: &Itself<'_>) -> Result<(Numbers, f64), Failure> {
+    let control = cell.control;
+    let mut settings = SETTINGS.to_owned();
+    if control.parameters.is_some() {
+        // Both ends need the control and marks.
+        settings += &format!(" && echo {} > tcp_congestion_control && echo 1 > tcp_ecn", control.name);
+    }
+    for host in ["0", "1", "2", "3"] {
+        let words = ["emu", "exec", "--name", NAME, host, "--", "sh", "-c", &settings];
+        printed(command(itself, &words)?.output().map_err(|error| cannot_start(&error))?)?;
+    }
+    let _sinks = [sink("2", itself)?, sink("3", itself)?];
+    if let Kind::Completion(size) = cell.kind {
+        let (size, count) = (format!("{}B", size.get()), MESSAGES.to_string());
+        let words = ["messages", "10.0.0.3", "--control", control.name, "--size", &size, "--count", &count];
+        let found: MessagesFound = found(start("0", &words, itself)?)?;
+        let mut ms = found.ms;
+        ms.sort_by(f64::total_cmp);
+        expect(control.name, &found.control)?;
+        return Ok((Numbers::from([("ms".to_owned(), median(&ms))]), 0.0));
+    }
+    let pairs: &[_] =
+        if cell.kind == Kind::Share { &[("0", "10.0.0.3"), ("1", "10.0.0.4")] } else { &[("0", "10.0.0.3")] };
+    let (since, until) = (format!("{}s", cell.since()), format!("{}s", control.seconds));
+    let flow = |(host, to): &(&str, &str)| {
+        let words = ["flows", to, "--control", control.name, "--since", &since, "--until", &until];
+        start(host, &words, itself)
+    };
+    let flows = pairs.iter().map(flow).collect::<Result<Vec<_>, _>>()?;
+    let found = flows.into_iter().map(found::<FlowsFound>).collect::<Result<Vec<_>, _>>()?;
+    found.iter().try_for_each(|flow| expect(control.name, &flow.control))?;
+    let held = found.iter().map(|flow| flow.held).fold(0.0, f64::max);
+    let rates: Vec<f64> = found.iter().flat_map(|flow| flow.bps.iter().copied()).collect();
+    let number = match cell.kind {
+        Kind::Share => ("jain".to_owned(), jain(&rates)),
+        _ => ("mbps".to_owned(), rates.iter().sum::<f64>() / 1e6),
+    };
+    Ok((Numbers::from([number]), held))
+}
+
+/// Jain's index of fairness.
+fn jain(rates: &[f64]) -> f64 {
+    let (sum, squares) = (rates.iter().sum::<f64>(), rates.iter().map(|rate| rate * rate).sum::<f64>());
+    sum * sum / (rates.len() as f64 * squares)
+}
+
+fn expect(wanted: &str, control: &str) -> Result<(), Failure> {
+    if wanted == control {
+        return Ok(());
+    }
+    Err(Failure::Failed(format!(
+        "the kernel gave flows {control} for {wanted}: the peer may not speak ECN, or the control is not allowed"
+    )))
+}
+
+/// Starts a program that measures TCP at a host.
+fn start(host: &str, words: &[&str], itself: &Itself<'_>) -> Result<Child, Failure> {
+    let mut exec = command(itself, &["emu", "exec", "--name", NAME, host, "--"])?;
+    exec.args(itself.words.iter().map(OsString::as_os_str)).args(["emu", "tcp"]).args(words);
+    exec.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| cannot_start(&error))
+}
+
+/// What a program found.
+fn found<T: DeserializeOwned>(program: Child) -> Result<T, Failure> {
+    let text = printed(program.wait_with_output().map_err(|error| cannot_start(&error))?)?;
+    serde_json::from_slice(&text)
+        .map_err(|error| Failure::Failed(format!("a program at a host printed no numbers ({error})")))
+}
+
+/// A sink, which ends with this.
+struct Sink(Child);
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a sink at a host, and waits until it can take connections.
+fn sink(host: &str, itself: &Itself<'_>) -> Result<Sink, Failure> {
+    let mut sink = Sink(start(host, &["sink"], itself)?);
+    let mut line = String::new();
+    let stdout = sink.0.stdout.take().map(BufReader::new);
+    let read = stdout.map(|mut stdout| stdout.read_line(&mut line));
+    if line == "ready\n" {
+        return Ok(sink);
+    }
+    let mut message = String::new();
+    if let Some(mut stderr) = sink.0.stderr.take() {
+        let _ = stderr.read_to_string(&mut message);
+    }
+    Err(Failure::Failed(format!("no sink at host {host}: {} ({read:?})", message.trim())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_is_one() {
+        assert!(NAME.parse::<Name>().is_ok());
+    }
+
+    #[test]
+    fn equal_rates_are_fair_and_one_of_two_is_half() {
+        assert_eq!((jain(&[3.0, 3.0]), jain(&[3.0, 0.0])), (1.0, 0.5));
+    }
+}

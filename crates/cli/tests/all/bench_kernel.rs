@@ -1,0 +1,69 @@
+//! `farspan bench kernel`: what it shows of runs that are kept, and one run.
+
+use crate::common::{farspan, stderr, stdout};
+use serde_json::Value;
+use std::fs;
+
+fn show(file: &std::path::Path, more: &[&str]) -> std::process::Output {
+    farspan(&[&["bench", "kernel", "--minutes", "0", "--keep", file.to_str().unwrap()], more].concat())
+}
+
+#[test]
+fn kept_runs_are_shown_without_root_and_without_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kept.json");
+    let cell = |ours: f64| {
+        format!(
+            r#"{{"kernel": [{{"mbps": 100.0, "wait_ms": 20.0}}], "simulated": [{{"mbps": {ours}, "wait_ms": 20.5}}], "void": ["late"]}}"#
+        )
+    };
+    fs::write(&file, format!(r#"{{"bbr steady 1 0": {}, "bbr steady 4 0": {}}}"#, cell(104.0), cell(106.0)))
+        .unwrap();
+    let output = show(&file, &["--repeat", "1", "--json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let agrees: Vec<_> =
+        document["cells"].as_array().unwrap().iter().map(|cell| cell["agrees"].as_bool().unwrap()).collect();
+    assert_eq!(agrees, [true, true, false, true]);
+    assert_eq!(document["measures"][0]["agree"], 1);
+    let text = stdout(&show(&file, &["--repeat", "1"]));
+    assert!(text.contains("throughput: 1 of 2 cells agree"), "{text}");
+    assert!(stdout(&show(&file, &["--repeat", "2"])).contains("no cell has 2 runs yet"));
+}
+
+#[test]
+fn bad_input_says_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kept.json");
+    fs::write(&file, "[]").unwrap();
+    for (more, said) in [(&[][..], "no runs"), (&["--only", "bbr stedy"], "bbr steady 1 0")] {
+        let output = show(&file, more);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+}
+
+/// A run that is void is kept, too: the machine may be busy.
+#[test]
+fn a_run_is_made_on_both_clocks_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kept.json");
+    let only = ["--only", "cubic completion 10 KB", "--repeat", "1"];
+    let output =
+        farspan(&[&["bench", "kernel", "--keep", file.to_str().unwrap(), "--json"], &only[..]].concat());
+    if output.status.code() == Some(2) {
+        eprintln!("SKIPPED: no run was made: {}", stderr(&output).trim());
+        return;
+    }
+    assert!(output.status.success(), "{}", stderr(&output));
+    let kept: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let runs = &kept["cubic completion 10 KB"];
+    let count = |of: &str| runs[of].as_array().unwrap().len();
+    assert_eq!(count("simulated"), 1);
+    assert!(count("kernel") == 1 || count("void") == 6, "{kept}");
+    let ms = |of: &str| runs[of][0]["ms"].as_f64();
+    // Two round trips of 20 ms.
+    for ms in [ms("simulated"), ms("kernel")].into_iter().flatten() {
+        assert!((40.0..80.0).contains(&ms), "{kept}");
+    }
+}

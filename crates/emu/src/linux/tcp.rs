@@ -1,0 +1,247 @@
+//! Programs at the hosts of an emulation that measure the kernel's TCP.
+
+use super::clock::{monotonic_ns, sleep_until, timespec};
+use super::sys::tcp_info;
+use farspan_metrics::median;
+use farspan_units::{Bytes, Duration};
+use rustix::event::{PollFd, PollFlags, poll};
+use serde::{Deserialize, Serialize};
+use socket2::{Domain, SockAddr, Socket, Type};
+use std::io::{self, Read as _, Write as _};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4};
+use std::os::fd::AsFd as _;
+
+/// The port at which a sink takes connections.
+const PORT: u16 = 7000;
+/// Connections that may wait for a sink.
+const BACKLOG: i32 = 128;
+/// Bytes of a write, and of a read.
+const WRITE: usize = 1 << 16;
+const READ: usize = 1 << 20;
+/// How often flows are looked at.
+const SAMPLE: Duration = Duration::from_ms(100);
+/// The pause before each message.
+const PAUSE: Duration = Duration::from_ms(200);
+
+/// Flows that send all the time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Flows {
+    /// Their control; `None`: that of the route or of the namespace.
+    pub control: Option<String>,
+    /// The host of the sink.
+    pub to: Ipv4Addr,
+    /// How many there are.
+    pub count: usize,
+    /// When they begin, after the program.
+    pub start: Duration,
+    /// From when on they are measured.
+    pub since: Duration,
+    /// When they end.
+    pub until: Duration,
+}
+
+/// What was found of flows.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FlowsFound {
+    /// The control that they had.
+    pub control: String,
+    /// What of each was acknowledged while it was measured, bit/s.
+    pub bps: Vec<f64>,
+    /// The median of their smoothed round trips, sampled ten times a second, in ms.
+    pub rtt_ms: f64,
+    /// The largest share of its busy time in which a window of the receiver or a buffer of the sender held one back.
+    pub held: f64,
+}
+
+/// Messages on new connections, one after another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Messages {
+    /// Their control.
+    pub control: String,
+    /// The host of the sink.
+    pub to: Ipv4Addr,
+    /// Their size.
+    pub size: Bytes,
+    /// How many there are.
+    pub count: usize,
+}
+
+/// What was found of messages.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct MessagesFound {
+    /// The control that they had.
+    pub control: String,
+    /// From connecting until the receiver has closed, in ms.
+    pub ms: Vec<f64>,
+}
+
+/// The part of `struct tcp_info` (linux/tcp.h) that is looked at.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Info {
+    rtt_us: u32,
+    bytes_acked: u64,
+    busy_us: u64,
+    /// The larger of the times in which the receiver's window and the sender's buffer were in the way.
+    held_us: u64,
+}
+
+impl Info {
+    fn of(socket: &Socket) -> io::Result<Self> {
+        let raw = tcp_info(socket.as_fd())?;
+        let u32_at = |at: usize| u32::from_ne_bytes(std::array::from_fn(|n| raw[at + n]));
+        let u64_at = |at: usize| u64::from_ne_bytes(std::array::from_fn(|n| raw[at + n]));
+        Ok(Self {
+            rtt_us: u32_at(68),
+            bytes_acked: u64_at(120),
+            busy_us: u64_at(168),
+            held_us: u64_at(176).max(u64_at(184)),
+        })
+    }
+}
+
+/// Takes connections, and reads what comes, until the process ends. `ready` is called when it can.
+///
+/// # Errors
+/// If the port cannot be had.
+#[expect(clippy::disallowed_methods, reason = "the threads end with the process, as this does")]
+pub fn sink(ready: impl FnOnce()) -> io::Result<()> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&address(Ipv4Addr::UNSPECIFIED))?;
+    socket.listen(BACKLOG)?;
+    ready();
+    loop {
+        let (mut connection, _) = socket.accept()?;
+        std::thread::spawn(move || {
+            let mut buffer = vec![0; READ];
+            // A sender that is done breaks off, so that no queue is left.
+            while connection.read(&mut buffer).is_ok_and(|length| length > 0) {}
+        });
+    }
+}
+
+/// Sends, and measures.
+///
+/// # Errors
+/// If a flow cannot connect, or breaks off.
+pub fn send_flows(flows: &Flows) -> io::Result<FlowsFound> {
+    let began = monotonic_ns();
+    sleep_until(began + flows.start.as_ns());
+    let connect = |_| {
+        let socket = connected(flows.control.as_deref(), flows.to)?;
+        // Closing breaks off.
+        socket.set_linger(Some(std::time::Duration::ZERO))?;
+        socket.set_nonblocking(true)?;
+        Ok::<_, io::Error>(socket)
+    };
+    let sockets = (0..flows.count).map(connect).collect::<Result<Vec<_>, _>>()?;
+    let look = || sockets.iter().map(Info::of).collect::<Result<Vec<_>, _>>();
+    let (mut first, mut rtts, payload) = (None, Vec::new(), vec![0; WRITE]);
+    let (until, mut next) = (began + flows.until.as_ns(), began + flows.since.as_ns());
+    while monotonic_ns() < until {
+        if monotonic_ns() >= next {
+            let (now, infos) = (monotonic_ns(), look()?);
+            rtts.extend(infos.iter().map(|info| f64::from(info.rtt_us)));
+            first.get_or_insert((now, infos));
+            next += SAMPLE.as_ns();
+        }
+        let mut fds: Vec<_> =
+            sockets.iter().map(|socket| PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::OUT)).collect();
+        poll(&mut fds, Some(&timespec(SAMPLE.as_ns() / 2)))?;
+        let ready = fds.iter().map(|fd| !fd.revents().is_empty()).collect::<Vec<_>>();
+        for (mut socket, _) in sockets.iter().zip(ready).filter(|(_, is_ready)| *is_ready) {
+            match socket.write(&payload) {
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    let (now, last) = (monotonic_ns(), look()?);
+    rtts.sort_by(f64::total_cmp);
+    let (first_at, first) = first.ok_or_else(|| io::Error::other("they end before they are measured"))?;
+    let seconds = (now - first_at) as f64 / 1e9;
+    let bps = |(last, first): (&Info, &Info)| (last.bytes_acked - first.bytes_acked) as f64 * 8.0 / seconds;
+    let held = last.iter().map(|info| info.held_us as f64 / info.busy_us.max(1) as f64);
+    Ok(FlowsFound {
+        control: control_of(sockets.first().ok_or_else(|| io::Error::other("there is no flow"))?)?,
+        bps: last.iter().zip(&first).map(bps).collect(),
+        rtt_ms: median(&rtts) / 1e3,
+        held: held.fold(0.0, f64::max),
+    })
+}
+
+/// Sends messages, and waits for each until its receiver has it.
+///
+/// # Errors
+/// If one cannot connect, or breaks off.
+pub fn send_messages(messages: &Messages) -> io::Result<MessagesFound> {
+    let payload = vec![0; messages.size.get() as usize];
+    let (mut ms, mut control) = (Vec::new(), messages.control.clone());
+    for _ in 0..messages.count {
+        sleep_until(monotonic_ns() + PAUSE.as_ns());
+        let began = monotonic_ns();
+        let mut socket = connected(Some(&messages.control), messages.to)?;
+        socket.write_all(&payload)?;
+        socket.shutdown(Shutdown::Write)?;
+        let mut buffer = [0; 4096];
+        while socket.read(&mut buffer)? > 0 {}
+        ms.push((monotonic_ns() - began) as f64 / 1e6);
+        control = control_of(&socket)?;
+    }
+    Ok(MessagesFound { control, ms })
+}
+
+fn address(to: Ipv4Addr) -> SockAddr {
+    SocketAddr::V4(SocketAddrV4::new(to, PORT)).into()
+}
+
+fn connected(control: Option<&str>, to: Ipv4Addr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    if let Some(control) = control {
+        socket.set_tcp_congestion(control.as_bytes())?;
+    }
+    socket.connect(&address(to))?;
+    Ok(socket)
+}
+
+/// The kernel may have given it another.
+fn control_of(socket: &Socket) -> io::Result<String> {
+    let name = socket.tcp_congestion()?;
+    Ok(String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_and_messages_cross_the_loopback_device() {
+        let (to, from) = std::sync::mpsc::channel();
+        #[expect(clippy::disallowed_methods, reason = "it ends with the process of the test")]
+        std::thread::spawn(move || sink(|| to.send(()).unwrap()));
+        from.recv().unwrap();
+        let control = Some("reno".to_owned());
+        let flows = Flows {
+            control,
+            to: Ipv4Addr::LOCALHOST,
+            count: 2,
+            start: Duration::from_ms(10),
+            since: Duration::from_ms(100),
+            until: Duration::from_ms(400),
+        };
+        let found = send_flows(&flows).unwrap();
+        assert_eq!((found.control.as_str(), found.bps.len()), ("reno", 2));
+        assert!(found.bps.iter().all(|bps| *bps > 1e6) && found.rtt_ms > 0.0, "{found:?}");
+        assert!((0.0..=1.0).contains(&found.held), "{found:?}");
+        let messages = Messages {
+            control: "reno".to_owned(),
+            to: Ipv4Addr::LOCALHOST,
+            size: Bytes::new(100_000),
+            count: 2,
+        };
+        let found = send_messages(&messages).unwrap();
+        assert_eq!((found.control.as_str(), found.ms.len()), ("reno", 2));
+        let refused = Flows { control: Some("nonsense".to_owned()), ..flows };
+        assert_eq!(send_flows(&refused).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}
