@@ -5,7 +5,7 @@ mod cells;
 mod emulated;
 mod kept;
 
-use self::cells::{Cell, Kind, Measure};
+use self::cells::{Cell, Measure, Traffic};
 use self::kept::{Judged, Kept, Numbers};
 use crate::format::Table;
 use crate::progress::{catch_interrupts, interrupted};
@@ -47,7 +47,7 @@ pub struct BenchKernelArgs {
 
 /// All that was compared.
 #[derive(Serialize)]
-struct Document {
+struct Comparison {
     cells: Vec<Judged>,
     /// Cells of each measure, and how many of them agree.
     measures: Vec<Agreement>,
@@ -87,11 +87,11 @@ pub fn kernel(args: &BenchKernelArgs, itself: &Itself<'_>) -> Result<(), Failure
         Agreement { measure: word, cells: of.clone().count(), agree: of.filter(|one| one.agrees).count() }
     };
     let measures = Measure::ALL.map(agreement).into_iter().filter(|one| one.cells > 0).collect();
-    let document = Document { cells: judged, measures, repeat: args.repeat };
+    let comparison = Comparison { cells: judged, measures, repeat: args.repeat };
     if args.json {
-        output::json(&document);
+        output::json(&comparison);
     } else {
-        output::text(&table(&document));
+        output::text(&table(&comparison));
     }
     Ok(())
 }
@@ -161,17 +161,17 @@ fn simulated(cell: &Cell, seed: u64) -> Result<Numbers, Failure> {
         farspan_world::run(&resolved, &world, EngineKind::Windowed, &mut |_| !interrupted()).summary;
     let missing = || Failure::Failed(format!("{}: the simulator gives no number", cell.key));
     let goodput = summary.goodput.as_ref();
-    Ok(match cell.kind {
-        Kind::Steady => {
+    Ok(match cell.traffic {
+        Traffic::Steady => {
             let bps = goodput.and_then(|goodput| goodput.all).ok_or_else(missing)?.bps;
             let wait = wait_ms(cell, &summary)?;
             Numbers::from([("mbps".to_owned(), bps / 1e6), ("wait_ms".to_owned(), wait)])
         }
-        Kind::Share => {
+        Traffic::Share => {
             let jain = goodput.and_then(|goodput| goodput.jain).ok_or_else(missing)?;
             Numbers::from([("jain".to_owned(), jain)])
         }
-        Kind::Completion(_) => {
+        Traffic::Completion(_) => {
             let mean = summary.fct.all.and_then(|fct| fct.mean_us).ok_or_else(missing)?;
             Numbers::from([("ms".to_owned(), mean / 1e3)])
         }
@@ -189,9 +189,9 @@ fn wait_ms(cell: &Cell, summary: &Summary) -> Result<f64, Failure> {
     Ok(bytes * summary.sim_time_s / cell.control.seconds as f64 * 8.0 / rate * 1e3)
 }
 
-fn table(document: &Document) -> String {
-    if document.cells.is_empty() {
-        return format!("no cell has {} runs yet\n", document.repeat);
+fn table(comparison: &Comparison) -> String {
+    if comparison.cells.is_empty() {
+        return format!("no cell has {} runs yet\n", comparison.repeat);
     }
     let heading = [
         "control",
@@ -207,7 +207,7 @@ fn table(document: &Document) -> String {
         "void",
     ];
     let mut table = Table::new(heading);
-    for judged in &document.cells {
+    for judged in &comparison.cells {
         let show = |value: f64| format!("{value:.*}", judged.digits);
         table.row([
             judged.control.to_owned(),
@@ -224,6 +224,6 @@ fn table(document: &Document) -> String {
         ]);
     }
     let sum = |one: &Agreement| format!("{}: {} of {} cells agree\n", one.measure, one.agree, one.cells);
-    let sums: String = document.measures.iter().map(sum).collect();
+    let sums: String = comparison.measures.iter().map(sum).collect();
     format!("{}\n{sums}", table.render(&[0, 1, 2]))
 }

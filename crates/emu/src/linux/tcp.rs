@@ -40,12 +40,12 @@ pub struct Flows {
     pub until: Duration,
 }
 
-/// What was found of flows.
+/// The numbers of flows.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FlowsFound {
     /// The control that they had.
     pub control: String,
-    /// What of each was acknowledged while it was measured, bit/s.
+    /// The rate of each, by what was acknowledged while it was measured, in bit/s.
     pub bps: Vec<f64>,
     /// The median of their smoothed round trips, sampled ten times a second, in ms.
     pub rtt_ms: f64,
@@ -66,7 +66,7 @@ pub struct Messages {
     pub count: usize,
 }
 
-/// What was found of messages.
+/// The numbers of messages.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct MessagesFound {
     /// The control that they had.

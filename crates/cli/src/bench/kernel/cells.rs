@@ -1,4 +1,4 @@
-//! What is compared: cells, the network and the settings of each, fixed before the first run.
+//! The cells of the comparison, with the network and the settings of each. They were fixed before the first run.
 
 use farspan_scenario::Request;
 use farspan_units::Bytes;
@@ -76,9 +76,9 @@ pub(super) const CONTROLS: [Control; 4] = [
 /// Settings of the simulator alone: the kernel sends bursts of up to 64 KB (TSO), which the host's own kernel cuts up here.
 const SIMULATED: &str = "transport.burst=64KiB";
 
-/// What flows do in a cell.
+/// The flows of a cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum Traffic {
     /// One flow sends all the time.
     Steady,
     /// Two do.
@@ -125,7 +125,7 @@ pub(super) struct Cell {
     /// Its name, which begins with its control's.
     pub(super) key: String,
     pub(super) control: Control,
-    pub(super) kind: Kind,
+    pub(super) traffic: Traffic,
     buffer: Bytes,
     loss: Option<f64>,
 }
@@ -136,16 +136,20 @@ pub(super) fn all() -> Vec<Cell> {
 }
 
 fn of(control: Control) -> Vec<Cell> {
-    let cell = |name: &str, kind, buffer, loss| {
+    let cell = |name: &str, traffic, buffer, loss| {
         let key = format!("{} {name}", control.name);
-        Cell { key, control, kind, buffer, loss }
+        Cell { key, control, traffic, buffer, loss }
     };
     let mut cells = Vec::new();
-    cells.extend(BUFFERS.map(|(name, buffer)| cell(&format!("steady {name} 0"), Kind::Steady, buffer, None)));
-    cells.extend(LOSSES.map(|(name, loss)| cell(&format!("steady 1 {name}"), Kind::Steady, BDP, Some(loss))));
-    cells.push(cell("share", Kind::Share, BDP, None));
     cells.extend(
-        SIZES.map(|(name, size)| cell(&format!("completion {name}"), Kind::Completion(size), BDP, None)),
+        BUFFERS.map(|(name, buffer)| cell(&format!("steady {name} 0"), Traffic::Steady, buffer, None)),
+    );
+    cells.extend(
+        LOSSES.map(|(name, loss)| cell(&format!("steady 1 {name}"), Traffic::Steady, BDP, Some(loss))),
+    );
+    cells.push(cell("share", Traffic::Share, BDP, None));
+    cells.extend(
+        SIZES.map(|(name, size)| cell(&format!("completion {name}"), Traffic::Completion(size), BDP, None)),
     );
     cells
 }
@@ -153,18 +157,18 @@ fn of(control: Control) -> Vec<Cell> {
 impl Cell {
     /// The numbers that a run of it gives.
     pub(super) const fn measures(&self) -> &'static [Measure] {
-        match self.kind {
-            Kind::Steady => &[Measure::Throughput, Measure::Wait],
-            Kind::Share => &[Measure::Share],
-            Kind::Completion(_) => &[Measure::Completion],
+        match self.traffic {
+            Traffic::Steady => &[Measure::Throughput, Measure::Wait],
+            Traffic::Share => &[Measure::Share],
+            Traffic::Completion(_) => &[Measure::Completion],
         }
     }
 
     /// From when on flows are measured, in s.
     pub(super) const fn since(&self) -> u64 {
-        match self.kind {
-            Kind::Share => SHARED_FROM,
-            Kind::Steady | Kind::Completion(_) => 0,
+        match self.traffic {
+            Traffic::Share => SHARED_FROM,
+            Traffic::Steady | Traffic::Completion(_) => 0,
         }
     }
 
@@ -189,19 +193,19 @@ impl Cell {
         }
     }
 
-    /// The same run with simulated flows.
+    /// That run with simulated flows.
     pub(super) fn simulated(&self, seed: u64) -> Request {
         let mut request = Request { is_idle: false, ..self.emulated(seed) };
         let seconds = self.control.seconds;
         request.set.extend([SIMULATED.to_owned(), format!("stop.time={seconds}s")]);
-        match self.kind {
-            Kind::Completion(size) => request.set.push(format!("workload.flow_size={}B", size.get())),
-            Kind::Steady | Kind::Share => request.set.extend([
+        match self.traffic {
+            Traffic::Completion(size) => request.set.push(format!("workload.flow_size={}B", size.get())),
+            Traffic::Steady | Traffic::Share => request.set.extend([
                 format!("measure.goodput_from={}s", self.since()),
                 format!("measure.goodput_until={seconds}s"),
             ]),
         }
-        if self.kind == Kind::Share {
+        if self.traffic == Traffic::Share {
             request.text =
                 request.text.map(|text| text.replace("pairs = [[0, 2]]", "pairs = [[0, 2], [1, 3]]"));
             request.set.push("measure.fairness_group=flows".to_owned());
@@ -229,7 +233,7 @@ mod tests {
 
     #[test]
     fn two_flows_share_two_pairs_of_hosts() {
-        let cell = all().into_iter().find(|cell| cell.kind == Kind::Share).unwrap();
+        let cell = all().into_iter().find(|cell| cell.traffic == Traffic::Share).unwrap();
         assert!(cell.simulated(1).text.unwrap().contains("[[0, 2], [1, 3]]"));
     }
 }

@@ -1,6 +1,6 @@
 //! A run with the kernel's TCP, in an emulation in this process.
 
-use super::cells::{Cell, Kind, MESSAGES};
+use super::cells::{Cell, MESSAGES, Traffic};
 use super::kept::Numbers;
 use super::wait_ms;
 use crate::progress::interrupted;
@@ -38,7 +38,7 @@ fn cannot_start(error: &std::io::Error) -> Failure {
     Failure::Failed(format!("this command cannot be started anew ({error})"))
 }
 
-/// What a process printed, if it ended well.
+/// The output of a process, if it ended well.
 fn printed(output: Output) -> Result<Vec<u8>, Failure> {
     if output.status.success() {
         return Ok(output.stdout);
@@ -134,7 +134,7 @@ fn judge(
         reasons
             .push(format!("windows or buffers of hosts held it back for {:.1}% of its time", 100.0 * held));
     }
-    if cell.kind == Kind::Steady {
+    if cell.traffic == Traffic::Steady {
         numbers.insert("wait_ms".to_owned(), wait_ms(cell, summary)?);
     }
     Ok((numbers, reasons))
@@ -153,7 +153,7 @@ fn measure(cell: &Cell, itself: &Itself<'_>) -> Result<(Numbers, f64), Failure> 
         printed(command(itself, &words)?.output().map_err(|error| cannot_start(&error))?)?;
     }
     let _sinks = [sink("2", itself)?, sink("3", itself)?];
-    if let Kind::Completion(size) = cell.kind {
+    if let Traffic::Completion(size) = cell.traffic {
         let (size, count) = (format!("{}B", size.get()), MESSAGES.to_string());
         let words = ["messages", "10.0.0.3", "--control", control.name, "--size", &size, "--count", &count];
         let found: MessagesFound = found(start("0", &words, itself)?)?;
@@ -162,8 +162,11 @@ fn measure(cell: &Cell, itself: &Itself<'_>) -> Result<(Numbers, f64), Failure> 
         expect(control.name, &found.control)?;
         return Ok((Numbers::from([("ms".to_owned(), median(&ms))]), 0.0));
     }
-    let pairs: &[_] =
-        if cell.kind == Kind::Share { &[("0", "10.0.0.3"), ("1", "10.0.0.4")] } else { &[("0", "10.0.0.3")] };
+    let pairs: &[_] = if cell.traffic == Traffic::Share {
+        &[("0", "10.0.0.3"), ("1", "10.0.0.4")]
+    } else {
+        &[("0", "10.0.0.3")]
+    };
     let (since, until) = (format!("{}s", cell.since()), format!("{}s", control.seconds));
     let flow = |(host, to): &(&str, &str)| {
         let words = ["flows", to, "--control", control.name, "--since", &since, "--until", &until];
@@ -174,8 +177,8 @@ fn measure(cell: &Cell, itself: &Itself<'_>) -> Result<(Numbers, f64), Failure> 
     found.iter().try_for_each(|flow| expect(control.name, &flow.control))?;
     let held = found.iter().map(|flow| flow.held).fold(0.0, f64::max);
     let rates: Vec<f64> = found.iter().flat_map(|flow| flow.bps.iter().copied()).collect();
-    let number = match cell.kind {
-        Kind::Share => ("jain".to_owned(), jain(&rates)),
+    let number = match cell.traffic {
+        Traffic::Share => ("jain".to_owned(), jain(&rates)),
         _ => ("mbps".to_owned(), rates.iter().sum::<f64>() / 1e6),
     };
     Ok((Numbers::from([number]), held))
@@ -203,7 +206,7 @@ fn start(host: &str, words: &[&str], itself: &Itself<'_>) -> Result<Child, Failu
     exec.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| cannot_start(&error))
 }
 
-/// What a program found.
+/// The numbers of a program.
 fn found<T: DeserializeOwned>(program: Child) -> Result<T, Failure> {
     let text = printed(program.wait_with_output().map_err(|error| cannot_start(&error))?)?;
     serde_json::from_slice(&text)

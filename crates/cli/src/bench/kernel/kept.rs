@@ -48,7 +48,7 @@ impl Kept {
         self.0.entry(cell.key.clone()).or_default()
     }
 
-    /// What the runs of the cells say, where the kernel has at least so many.
+    /// The cells whose runs of the kernel are at least so many, judged.
     pub(super) fn judged(&self, cells: &[Cell], least: usize) -> Vec<Judged> {
         let runs =
             |cell: &Cell| self.0.get(&cell.key).filter(|runs| runs.kernel.len() >= least.max(1)).cloned();
