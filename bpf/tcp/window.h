@@ -91,7 +91,11 @@ INLINE __u64 window_bytes(__u64 cwnd_q32, __u32 mss_bytes)
 #define MOST_PACED_BYTES_PER_S (65536 * MILLION / 10)
 #define NOT_PACED (~0UL)
 
-/* Spreads a window over a round trip, given in eighths of a microsecond as the kernel has its smoothed one. */
+/*
+ * Spreads a window over 5/6 of a round trip, given in eighths of a microsecond as the kernel has its smoothed one. Timers are late, and
+ * what that costs is not made up: over the whole round trip a window of 17 packets over 20 ms had 7% less in flight than it allows.
+ * Linux has this headroom for controls that leave pacing to it (tcp_pacing_ca_ratio).
+ */
 INLINE void set_pacing_rate(struct sock *sk, __u64 cwnd_q32, __u64 rtt_eighths_us)
 {
 	__u64 bytes = window_bytes(cwnd_q32, tcp_sk(sk)->mss_cache);
@@ -99,7 +103,7 @@ INLINE void set_pacing_rate(struct sock *sk, __u64 cwnd_q32, __u64 rtt_eighths_u
 
 	if (!rtt_eighths_us)
 		return;
-	rate = max_u64(bytes * 8 * MILLION / rtt_eighths_us, 1);
+	rate = max_u64(bytes * 8 * MILLION / 5 * 6 / rtt_eighths_us, 1);
 	if (rate > MOST_PACED_BYTES_PER_S)
 		rate = NOT_PACED;
 	sk->sk_pacing_rate = min_u64(rate, sk->sk_max_pacing_rate);

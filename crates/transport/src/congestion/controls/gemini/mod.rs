@@ -400,8 +400,10 @@ impl Gemini {
     fn timed_out(&mut self, now: Time, sent_at: Time) {
         self.window.on_timeout(&self.params.bounds, now, sent_at);
         self.reduced_at = now;
-        // It speaks of a window that is gone. ACKs of what is sent again may have no round trip to replace it.
-        self.last_rtt_min = Duration::ZERO;
+        // It speaks of a window that is gone, and ACKs of what is sent twice may have no round trip to replace it. Uno's code keeps it.
+        if self.params.config.update == Update::Window {
+            self.last_rtt_min = Duration::ZERO;
+        }
     }
 }
 
