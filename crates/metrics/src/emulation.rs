@@ -20,13 +20,13 @@ pub struct Lateness {
 /// The fates of the packets that hosts sent into an emulation, and of those with which its switches answered: each has one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct EmulatedPackets {
-    /// Read from hosts.
+    /// Read from hosts, or counted at them at the end: packets that their kernels' queues still held, or had dropped.
     pub read: u64,
     /// Made by switches: errors of ICMP, which tell a sender why its packet went no farther.
     pub answered: u64,
     /// Written to hosts.
     pub delivered: u64,
-    /// Dropped at full buffers of NICs and switches.
+    /// Dropped at full buffers of hosts, NICs and switches. Those that a host's kernel dropped count at the end, without their bytes.
     pub dropped: u64,
     /// Lost by faults of links.
     pub lost: u64,

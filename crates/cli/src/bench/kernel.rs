@@ -6,7 +6,7 @@ mod emulated;
 mod kept;
 
 use self::cells::{Cell, Measure, Traffic};
-use self::kept::{Judged, Kept, Numbers};
+use self::kept::{Judged, Kept, Numbers, Unfinished};
 use crate::format::Table;
 use crate::progress::{catch_interrupts, interrupted};
 use crate::{Failure, Itself, output};
@@ -51,6 +51,8 @@ struct Comparison {
     cells: Vec<Judged>,
     /// Cells of each measure, and how many of them agree.
     measures: Vec<Agreement>,
+    /// Cells that were begun and have too few runs.
+    unfinished: Vec<Unfinished>,
     repeat: u16,
 }
 
@@ -65,6 +67,7 @@ struct Agreement {
 pub fn kernel(args: &BenchKernelArgs, itself: &Itself<'_>) -> Result<(), Failure> {
     let cells = chosen(args)?;
     let mut kept = args.keep.as_deref().map_or_else(|| Ok(Kept::default()), Kept::read)?;
+    let mut made = Ok(());
     if args.minutes != Some(0) {
         farspan_emu::check()?;
         catch_interrupts();
@@ -73,27 +76,33 @@ pub fn kernel(args: &BenchKernelArgs, itself: &Itself<'_>) -> Result<(), Failure
             args.minutes.is_some_and(|minutes| began.elapsed().as_secs() >= 60 * u64::from(minutes))
                 || interrupted()
         };
-        for cell in &cells {
-            fill(cell, args, &mut kept, &is_over, itself)?;
-        }
+        let repeat = usize::from(args.repeat);
+        let missing: Vec<_> = cells.iter().filter(|cell| kept.of(cell).kernel.len() < repeat).collect();
+        // A control that cannot be had shows before hours of runs.
+        let mut controls = missing.clone();
+        controls.dedup_by_key(|cell| cell.control.name);
+        controls.iter().try_for_each(|cell| emulated::check(cell, itself))?;
+        made = missing.iter().try_for_each(|cell| fill(cell, args, &mut kept, &is_over, itself));
         if interrupted() {
             return Err(Failure::Interrupted);
         }
     }
+    // What was made is shown, whatever ended it.
     let judged = kept.judged(&cells, usize::from(args.repeat));
+    let unfinished = kept.unfinished(&cells, usize::from(args.repeat));
     let agreement = |measure: Measure| {
         let word = measure.words().1;
         let of = judged.iter().filter(|one| one.measure == word);
         Agreement { measure: word, cells: of.clone().count(), agree: of.filter(|one| one.agrees).count() }
     };
     let measures = Measure::ALL.map(agreement).into_iter().filter(|one| one.cells > 0).collect();
-    let comparison = Comparison { cells: judged, measures, repeat: args.repeat };
+    let comparison = Comparison { cells: judged, measures, unfinished, repeat: args.repeat };
     if args.json {
         output::json(&comparison);
     } else {
         output::text(&table(&comparison));
     }
-    Ok(())
+    made
 }
 
 /// The cells that `--only` leaves.
@@ -135,7 +144,7 @@ fn fill(
     }
     for _ in 0..ATTEMPTS * repeat {
         if kept.of(cell).kernel.len() >= repeat || is_over() {
-            break;
+            return Ok(());
         }
         let seed = kept.of(cell).kernel.len() as u64 + 1;
         let (numbers, reasons) = emulated::run(cell, seed, itself)?;
@@ -150,7 +159,11 @@ fn fill(
         }
         keep(kept)?;
     }
-    Ok(())
+    if kept.of(cell).kernel.len() >= repeat {
+        return Ok(());
+    }
+    let attempts = ATTEMPTS * repeat;
+    Err(Failure::Void(format!("{}: too few of {attempts} runs hold: give the machine less to do", cell.key)))
 }
 
 /// One run of the simulator.
@@ -159,6 +172,9 @@ fn simulated(cell: &Cell, seed: u64) -> Result<Numbers, Failure> {
     let world = World::build(&resolved)?;
     let summary =
         farspan_world::run(&resolved, &world, EngineKind::Windowed, &mut |_| !interrupted()).summary;
+    if summary.partial {
+        return Err(Failure::Interrupted);
+    }
     let missing = || Failure::Failed(format!("{}: the simulator gives no number", cell.key));
     let goodput = summary.goodput.as_ref();
     Ok(match cell.traffic {
@@ -190,8 +206,12 @@ fn wait_ms(cell: &Cell, summary: &Summary) -> Result<f64, Failure> {
 }
 
 fn table(comparison: &Comparison) -> String {
+    let unfinished = |cell: &Unfinished| {
+        format!("{}: {} of {} runs, {} void\n", cell.cell, cell.runs, comparison.repeat, cell.void)
+    };
+    let unfinished: String = comparison.unfinished.iter().map(unfinished).collect();
     if comparison.cells.is_empty() {
-        return format!("no cell has {} runs yet\n", comparison.repeat);
+        return format!("no cell has {} runs yet\n{unfinished}", comparison.repeat);
     }
     let heading = [
         "control",
@@ -225,5 +245,5 @@ fn table(comparison: &Comparison) -> String {
     }
     let sum = |one: &Agreement| format!("{}: {} of {} cells agree\n", one.measure, one.agree, one.cells);
     let sums: String = comparison.measures.iter().map(sum).collect();
-    format!("{}\n{sums}", table.render(&[0, 1, 2]))
+    format!("{}\n{sums}{unfinished}", table.render(&[0, 1, 2]))
 }

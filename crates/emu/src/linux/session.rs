@@ -1,6 +1,6 @@
 //! An emulation from `up` to `down`, in the process that moves its packets.
 
-use super::clock::ProcessorTime;
+use super::clock::{ProcessorTime, monotonic_ns, sleep_until};
 use super::host_queue::{self, QueueCounts};
 use super::name::{Name, NameError, Namespace, remove_empty_folders};
 use super::namespace::{self, NamespaceError};
@@ -13,9 +13,10 @@ use super::{probe, processor};
 use crate::address::{v4, v6};
 use crate::engine::{Engine, LARGEST_PACKET, Observer, PathTable};
 use crate::judge::{Bound, Judge, Paths};
+use farspan_fabric::fault::FaultKind;
 use farspan_scenario::Resolved;
 use farspan_sim::Trace;
-use farspan_units::{Bytes, Duration, HostId, Time};
+use farspan_units::{Bytes, Duration, HostId, PortId, Rate, Time};
 use farspan_world::{Results, World};
 use std::io;
 use std::path::PathBuf;
@@ -34,9 +35,8 @@ const CAPTURE: &str = "trace/ports.pcapng";
 /// How often the main thread looks whether it is to stop.
 const LOOK: Duration = Duration::from_ms(20);
 
-/// How often the queues of hosts are looked at until they are empty, and the pause between.
-const ROUNDS: u32 = 50;
-const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
+/// For so long the queues of hosts may take to become empty.
+const LONGEST_EMPTYING: Duration = Duration::from_ms(500);
 
 /// Why an emulation cannot come up.
 #[derive(Debug, thiserror::Error)]
@@ -188,7 +188,7 @@ impl Session {
         let tuns = tuns.collect::<Result<Vec<_>, _>>()?;
         let network = &world.spec.network;
         let queues = namespaces.iter().zip(&network.first_port).map(|(namespace, port)| {
-            host_queue::equip(&namespace.to_string(), network.links[*port as usize].rate, mtu)
+            host_queue::equip(&namespace.to_string(), fastest(world, PortId(*port)), mtu)
         });
         let queues = queues.collect::<Result<Vec<_>, _>>()?;
         let sockets = namespaces.iter().map(|namespace| namespace::inside(namespace, probe::socket));
@@ -255,44 +255,53 @@ impl Session {
         });
         let end = self.pump.now();
         self.pump.engine.advance(end);
-        self.count_at_hosts();
+        let uncounted = self.count_at_hosts();
         self.pump.judge.probes = due.into_inner();
         self.pump.judge.unread_drops = self.drops().saturating_sub(before);
         self.pump.judge.steal_share =
             processors.zip(ProcessorTime::now()).map(|(before, after)| after.stolen_since(before));
         let mut finished = self.finish(resolved, world, end);
+        finished.results.summary.warnings.extend(uncounted);
         if let Err(error) = recorded {
             finished.results.summary.warnings.push(format!("{CAPTURE}: cannot be written ({error})"));
         }
         finished
     }
 
-    /// Counts what hosts have sent and the network has not seen: what still waits at them, and what their queues dropped.
-    fn count_at_hosts(&mut self) {
+    /// Counts the packets that hosts have sent and the network has not seen: those that still wait at them, and those that their queues
+    /// dropped. Gives a warning for each host whose queue does not say.
+    fn count_at_hosts(&mut self) -> Vec<String> {
         let namespaces = self.facts.namespaces(&self.name);
         // One whose namespace is gone took its packets with it.
-        let found = || -> Vec<_> {
-            let waiting = |namespace: &Namespace| host_queue::waiting(&namespace.to_string());
-            namespaces.iter().map(|namespace| waiting(namespace).unwrap_or_default()).collect()
-        };
-        // Packets that move meanwhile could be counted twice, or not at all: all that can go does.
-        let mut left = found();
-        for (namespace, _) in namespaces.iter().zip(&left).filter(|(_, waiting)| waiting.packets > 0) {
-            // What does not go is counted where it waits.
-            let _ = host_queue::open(&namespace.to_string());
-        }
-        for _ in 0..ROUNDS {
-            if left.iter().all(|waiting| waiting.packets == 0) {
-                break;
+        let hosts = (0..).map(HostId).zip(&namespaces).filter(|(_, namespace)| namespace.file().exists());
+        let (mut left, mut warnings) = (Vec::new(), Vec::new());
+        for (host, namespace) in hosts {
+            let namespace = namespace.to_string();
+            match host_queue::counts(&namespace) {
+                Ok(counts) => left.push((host, namespace, counts)),
+                Err(error) => {
+                    warnings.push(format!("packets that waited at host {} are not counted: {error}", host.0));
+                }
             }
-            std::thread::park_timeout(PAUSE);
+        }
+        // Packets that move meanwhile could be counted twice, or not at all: all that can go does.
+        for (_, namespace, _) in left.iter().filter(|(.., counts)| counts.packets > 0) {
+            // Packets that do not go are counted where they wait.
+            let _ = host_queue::open(namespace);
+        }
+        let until = monotonic_ns() + LONGEST_EMPTYING.as_ns();
+        while left.iter().any(|(.., counts)| counts.packets > 0) && monotonic_ns() < until {
+            sleep_until(monotonic_ns() + LOOK.as_ns());
             self.pump.count_at_hosts();
-            left = found();
+            for (_, namespace, counts) in left.iter_mut().filter(|(.., counts)| counts.packets > 0) {
+                *counts = host_queue::counts(namespace).unwrap_or(*counts);
+            }
         }
         self.pump.count_at_hosts();
-        for (host, QueueCounts { packets, dropped }) in (0..).map(HostId).zip(left) {
+        for (host, _, QueueCounts { packets, dropped }) in left {
             self.pump.engine.count_at_host(host, packets, dropped);
         }
+        warnings
     }
 
     /// Packets that devices have dropped so far.
@@ -348,6 +357,16 @@ impl Finished {
         let verdict = Verdict { void: judged.void, reasons: judged.reasons, summary, unwritten };
         self.folder.write_verdict(&verdict)
     }
+}
+
+/// The rate of a link, or the largest that a fault gives it.
+fn fastest(world: &World, link: PortId) -> Rate {
+    let faults = world.spec.faults.iter().filter(|fault| fault.links.contains(&link));
+    let rates = faults.filter_map(|fault| match fault.kind {
+        FaultKind::Rate(rate) => Some(rate),
+        _ => None,
+    });
+    rates.fold(world.spec.network.links[link.index()].rate, Rate::max)
 }
 
 fn facts(name: &Name, resolved: &Resolved, world: &World, out: Option<PathBuf>) -> Facts {

@@ -22,6 +22,8 @@ const READ: usize = 1 << 20;
 const SAMPLE: Duration = Duration::from_ms(100);
 /// The pause before each message.
 const PAUSE: Duration = Duration::from_ms(200);
+/// How long a connection may take to come about.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// Flows that send all the time.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,6 +75,8 @@ pub struct MessagesFound {
     pub control: String,
     /// From connecting until the receiver has closed, in ms.
     pub ms: Vec<f64>,
+    /// As of [`FlowsFound`].
+    pub held: f64,
 }
 
 /// The part of `struct tcp_info` (linux/tcp.h) that is looked at.
@@ -96,6 +100,11 @@ impl Info {
             busy_us: u64_at(168),
             held_us: u64_at(176).max(u64_at(184)),
         })
+    }
+
+    /// The share of its busy time in which the receiver's window or the sender's buffer was in the way.
+    fn held(&self) -> f64 {
+        self.held_us as f64 / self.busy_us.max(1) as f64
     }
 }
 
@@ -161,12 +170,11 @@ pub fn send_flows(flows: &Flows) -> io::Result<FlowsFound> {
     let (first_at, first) = first.ok_or_else(|| io::Error::other("they end before they are measured"))?;
     let seconds = (now - first_at) as f64 / 1e9;
     let bps = |(last, first): (&Info, &Info)| (last.bytes_acked - first.bytes_acked) as f64 * 8.0 / seconds;
-    let held = last.iter().map(|info| info.held_us as f64 / info.busy_us.max(1) as f64);
     Ok(FlowsFound {
         control: control_of(sockets.first().ok_or_else(|| io::Error::other("there is no flow"))?)?,
         bps: last.iter().zip(&first).map(bps).collect(),
         rtt_ms: median(&rtts) / 1e3,
-        held: held.fold(0.0, f64::max),
+        held: last.iter().map(Info::held).fold(0.0, f64::max),
     })
 }
 
@@ -176,7 +184,7 @@ pub fn send_flows(flows: &Flows) -> io::Result<FlowsFound> {
 /// If one cannot connect, or breaks off.
 pub fn send_messages(messages: &Messages) -> io::Result<MessagesFound> {
     let payload = vec![0; messages.size.get() as usize];
-    let (mut ms, mut control) = (Vec::new(), messages.control.clone());
+    let (mut ms, mut control, mut held) = (Vec::new(), messages.control.clone(), 0.0_f64);
     for _ in 0..messages.count {
         sleep_until(monotonic_ns() + PAUSE.as_ns());
         let began = monotonic_ns();
@@ -186,9 +194,9 @@ pub fn send_messages(messages: &Messages) -> io::Result<MessagesFound> {
         let mut buffer = [0; 4096];
         while socket.read(&mut buffer)? > 0 {}
         ms.push((monotonic_ns() - began) as f64 / 1e6);
-        control = control_of(&socket)?;
+        (control, held) = (control_of(&socket)?, held.max(Info::of(&socket)?.held()));
     }
-    Ok(MessagesFound { control, ms })
+    Ok(MessagesFound { control, ms, held })
 }
 
 fn address(to: Ipv4Addr) -> SockAddr {
@@ -200,7 +208,7 @@ fn connected(control: Option<&str>, to: Ipv4Addr) -> io::Result<Socket> {
     if let Some(control) = control {
         socket.set_tcp_congestion(control.as_bytes())?;
     }
-    socket.connect(&address(to))?;
+    socket.connect_timeout(&address(to), PATIENCE)?;
     Ok(socket)
 }
 

@@ -6,8 +6,8 @@ use super::wait_ms;
 use crate::progress::interrupted;
 use crate::{Failure, Itself};
 use farspan_emu::{FlowsFound, MessagesFound, Name, Session};
-use farspan_metrics::{Summary, median};
-use farspan_world::World;
+use farspan_metrics::{Summary, jain, median};
+use farspan_world::{World, clock};
 use serde::de::DeserializeOwned;
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -44,7 +44,7 @@ fn printed(output: Output) -> Result<Vec<u8>, Failure> {
         return Ok(output.stdout);
     }
     let message = String::from_utf8_lossy(&output.stderr).trim().trim_start_matches("farspan: ").to_owned();
-    // What is missing here is missing there.
+    // Whatever is missing here is missing there.
     Err(match output.status.code() {
         Some(2) => Failure::BadInput(message),
         _ => Failure::Failed(message),
@@ -62,7 +62,15 @@ impl<'a> Installed<'a> {
         let mut words = vec!["kernel", "install", control];
         words.extend(parameters.iter().flat_map(|parameter| ["--set", parameter]));
         let output = command(itself, &words)?.output().map_err(|error| cannot_start(&error))?;
-        printed(output).map(|_| Self { control, itself })
+        let code = output.status.code();
+        let installed = Self { control, itself };
+        if code == Some(2) {
+            // It was refused: what stands there is somebody else's.
+            std::mem::forget(installed);
+            return Err(printed(output).err().unwrap_or(Failure::Interrupted));
+        }
+        // One that was killed may have got as far as the kernel.
+        printed(output).map(|_| installed)
     }
 }
 
@@ -92,6 +100,20 @@ impl Drop for End<'_> {
     }
 }
 
+/// Whether the control of a cell can be brought into the kernel at all.
+pub(super) fn check(cell: &Cell, itself: &Itself<'_>) -> Result<(), Failure> {
+    let control = cell.control;
+    control.parameters.map_or(Ok(()), |parameters| Installed::new(control.name, parameters, itself).map(drop))
+}
+
+/// Waits, whoever wakes this thread meanwhile.
+fn pause() {
+    let began = clock::now();
+    while let Some(left) = PAUSE.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
+        std::thread::park_timeout(left);
+    }
+}
+
 /// One run: its numbers, and why they do not count, if they do not.
 pub(super) fn run(cell: &Cell, seed: u64, itself: &Itself<'_>) -> Result<(Numbers, Vec<String>), Failure> {
     let resolved = cell.emulated(seed).resolve()?;
@@ -99,17 +121,23 @@ pub(super) fn run(cell: &Cell, seed: u64, itself: &Itself<'_>) -> Result<(Number
     let name: Name = NAME.parse()?;
     let (control, parameters) = (cell.control.name, cell.control.parameters);
     let _installed = parameters.map(|parameters| Installed::new(control, parameters, itself)).transpose()?;
-    std::thread::park_timeout(PAUSE);
+    pause();
     farspan_emu::settle(&name);
     let session = Session::up(&name, &resolved, &world, None)?;
     let clear = Clear(name);
+    if !session.facts().has_host_queues {
+        return Err(Failure::BadInput(
+            "this kernel has no HTB (sch_htb), so that packets would wait where TCP does not see them: load it, or take another kernel"
+                .to_owned(),
+        ));
+    }
     let is_over = AtomicBool::new(false);
     let (finished, found) = std::thread::scope(|scope| {
         let is_over = &is_over;
         let running = scope
             .spawn(|| session.run(&resolved, &world, || is_over.load(Ordering::Relaxed) || interrupted()));
         let end = End(is_over);
-        let found = measure(cell, itself);
+        let found = measure(cell, itself, &|| !running.is_finished() && !interrupted());
         drop(end);
         (running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), found)
     });
@@ -120,16 +148,20 @@ pub(super) fn run(cell: &Cell, seed: u64, itself: &Itself<'_>) -> Result<(Number
     if interrupted() {
         return Err(Failure::Interrupted);
     }
-    judge(cell, &summary, found?)
+    judge(cell, &summary, found)
 }
 
-/// The numbers of a run, and why they do not count.
+/// The numbers of a run, and why they do not count: those of an emulation that was void do not, whatever programs found.
 fn judge(
     cell: &Cell,
     summary: &Summary,
-    (mut numbers, held): (Numbers, f64),
+    found: Result<(Numbers, f64), Failure>,
 ) -> Result<(Numbers, Vec<String>), Failure> {
     let mut reasons = summary.emulation.as_ref().map(|judged| judged.reasons.clone()).unwrap_or_default();
+    if !reasons.is_empty() {
+        return Ok((Numbers::new(), reasons));
+    }
+    let (mut numbers, held) = found?;
     if held > MOST_HELD {
         reasons
             .push(format!("windows or buffers of hosts held it back for {:.1}% of its time", 100.0 * held));
@@ -141,18 +173,21 @@ fn judge(
 }
 
 /// Runs the programs of a cell; gives its numbers, and the largest share of its time in which a host held a flow back.
-fn measure(cell: &Cell, itself: &Itself<'_>) -> Result<(Numbers, f64), Failure> {
+fn measure(cell: &Cell, itself: &Itself<'_>, is_up: &dyn Fn() -> bool) -> Result<(Numbers, f64), Failure> {
     let control = cell.control;
+    let go_on = || is_up().then_some(()).ok_or_else(|| Failure::Failed("the emulation has ended".to_owned()));
     let mut settings = SETTINGS.to_owned();
     if control.parameters.is_some() {
         // Both ends need the control and marks.
         settings += &format!(" && echo {} > tcp_congestion_control && echo 1 > tcp_ecn", control.name);
     }
     for host in ["0", "1", "2", "3"] {
+        go_on()?;
         let words = ["emu", "exec", "--name", NAME, host, "--", "sh", "-c", &settings];
         printed(command(itself, &words)?.output().map_err(|error| cannot_start(&error))?)?;
     }
     let _sinks = [sink("2", itself)?, sink("3", itself)?];
+    go_on()?;
     if let Traffic::Completion(size) = cell.traffic {
         let (size, count) = (format!("{}B", size.get()), MESSAGES.to_string());
         let words = ["messages", "10.0.0.3", "--control", control.name, "--size", &size, "--count", &count];
@@ -160,7 +195,7 @@ fn measure(cell: &Cell, itself: &Itself<'_>) -> Result<(Numbers, f64), Failure> 
         let mut ms = found.ms;
         ms.sort_by(f64::total_cmp);
         expect(control.name, &found.control)?;
-        return Ok((Numbers::from([("ms".to_owned(), median(&ms))]), 0.0));
+        return Ok((Numbers::from([("ms".to_owned(), median(&ms))]), found.held));
     }
     let pairs: &[_] = if cell.traffic == Traffic::Share {
         &[("0", "10.0.0.3"), ("1", "10.0.0.4")]
@@ -178,16 +213,13 @@ fn measure(cell: &Cell, itself: &Itself<'_>) -> Result<(Numbers, f64), Failure> 
     let held = found.iter().map(|flow| flow.held).fold(0.0, f64::max);
     let rates: Vec<f64> = found.iter().flat_map(|flow| flow.bps.iter().copied()).collect();
     let number = match cell.traffic {
-        Traffic::Share => ("jain".to_owned(), jain(&rates)),
+        Traffic::Share => {
+            let nothing = || Failure::Failed("nothing of two flows arrived".to_owned());
+            ("jain".to_owned(), jain(&rates).ok_or_else(nothing)?)
+        }
         _ => ("mbps".to_owned(), rates.iter().sum::<f64>() / 1e6),
     };
     Ok((Numbers::from([number]), held))
-}
-
-/// Jain's index of fairness.
-fn jain(rates: &[f64]) -> f64 {
-    let (sum, squares) = (rates.iter().sum::<f64>(), rates.iter().map(|rate| rate * rate).sum::<f64>());
-    sum * sum / (rates.len() as f64 * squares)
 }
 
 fn expect(wanted: &str, control: &str) -> Result<(), Failure> {
@@ -249,7 +281,23 @@ mod tests {
     }
 
     #[test]
-    fn equal_rates_are_fair_and_one_of_two_is_half() {
-        assert_eq!((jain(&[3.0, 3.0]), jain(&[3.0, 0.0])), (1.0, 0.5));
+    fn a_void_emulation_counts_for_nothing_and_says_why() {
+        let cell = &super::super::cells::all()[0];
+        let resolved = cell.simulated(1).resolve().unwrap();
+        let world = World::build(&resolved).unwrap();
+        let mut summary =
+            farspan_world::run(&resolved, &world, farspan_world::EngineKind::Windowed, &mut |_| false)
+                .summary;
+        let found = |held: f64| Ok((Numbers::from([("mbps".to_owned(), 1.0)]), held));
+        let reasons = vec!["late".to_owned()];
+        summary.emulation =
+            Some(farspan_metrics::Emulation { reasons: reasons.clone(), ..Default::default() });
+        let broken = Err(Failure::Failed("the emulation has ended".to_owned()));
+        assert_eq!(judge(cell, &summary, broken).unwrap(), (Numbers::new(), reasons));
+        summary.emulation = None;
+        let share =
+            super::super::cells::all().into_iter().find(|cell| cell.traffic == Traffic::Share).unwrap();
+        assert!(judge(&share, &summary, found(0.009)).unwrap().1.is_empty());
+        assert!(judge(&share, &summary, found(0.02)).unwrap().1[0].contains("2.0%"));
     }
 }

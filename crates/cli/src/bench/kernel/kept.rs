@@ -48,6 +48,19 @@ impl Kept {
         self.0.entry(cell.key.clone()).or_default()
     }
 
+    /// The cells that were begun and have less than so many runs of the kernel.
+    pub(super) fn unfinished(&self, cells: &[Cell], least: usize) -> Vec<Unfinished> {
+        let begun = cells.iter().filter_map(|cell| Some((cell, self.0.get(&cell.key)?)));
+        let few =
+            begun.filter(|(_, runs)| runs.kernel.len() < least && runs.kernel.len() + runs.void.len() > 0);
+        let unfinished = |(cell, runs): (&Cell, &Runs)| Unfinished {
+            cell: cell.key.clone(),
+            runs: runs.kernel.len(),
+            void: runs.void.len(),
+        };
+        few.map(unfinished).collect()
+    }
+
     /// The cells whose runs of the kernel are at least so many, judged.
     pub(super) fn judged(&self, cells: &[Cell], least: usize) -> Vec<Judged> {
         let runs =
@@ -59,6 +72,17 @@ impl Kept {
             })
             .collect()
     }
+}
+
+/// A cell that was begun and has too few runs.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(super) struct Unfinished {
+    /// Its name.
+    pub(super) cell: String,
+    /// Runs of the kernel that count.
+    pub(super) runs: usize,
+    /// Runs that did not.
+    pub(super) void: usize,
 }
 
 /// A number of a cell on both clocks.
@@ -145,6 +169,8 @@ mod tests {
         *kept.of(&cells[0]) =
             Runs { kernel: vec![run(1.0, 1.0)], simulated: vec![run(1.0, 1.0)], void: vec![] };
         assert_eq!((kept.judged(&cells, 2).len(), kept.judged(&cells, 1).len()), (0, 2));
+        let unfinished = [2, 1].map(|least| kept.unfinished(&cells, least));
+        assert_eq!((unfinished[0][0].runs, unfinished[0].len(), unfinished[1].len()), (1, 1, 0));
     }
 
     #[test]
