@@ -10,8 +10,8 @@ EBPF = ("gemini", "unocc")
 SINK = ["emu", "tcp", "sink"]
 SYSCTL = {
     "tcp_no_metrics_save": "1",
-    "tcp_rmem": "4096 131072 33554432",
-    "tcp_wmem": "4096 131072 33554432",
+    "tcp_rmem": "4096 33554432 33554432",
+    "tcp_wmem": "4096 33554432 33554432",
 }
 
 

@@ -86,14 +86,14 @@ INLINE __u64 window_bytes(__u64 cwnd_q32, __u32 mss_bytes)
 
 /*
  * From this rate on, 64 KB in 10 us, bursts are not kept apart: a timer for a shorter gap costs more of the processor than the gap is
- * long (a tenth of the throughput between two namespaces).
+ * long.
  */
 #define MOST_PACED_BYTES_PER_S (65536 * MILLION / 10)
 #define NOT_PACED (~0UL)
 
 /*
  * Spreads a window over 5/6 of a round trip, given in eighths of a microsecond as the kernel has its smoothed one. Timers are late, and
- * what that costs is not made up: over the whole round trip a window of 17 packets over 20 ms had 7% less in flight than it allows.
+ * what that costs is not made up: over the whole round trip a window is never quite in flight.
  * Linux has this headroom for controls that leave pacing to it (tcp_pacing_ca_ratio).
  */
 INLINE void set_pacing_rate(struct sock *sk, __u64 cwnd_q32, __u64 rtt_eighths_us)

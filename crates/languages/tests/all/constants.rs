@@ -96,6 +96,14 @@ fn lines_with_numbers(source: &str) -> Vec<String> {
 }
 
 #[test]
+fn the_page_has_the_number_of_changes() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/kernel-tcp.md");
+    let said = format!("the C files are then changed, {} of them", GEMINI.len() + UNOCC.len());
+    let text = fs::read_to_string(page).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(&said), "kernel-tcp.md does not say: {said}");
+}
+
+#[test]
 fn every_number_of_the_sources_is_changed_or_named() {
     for (name, changes) in [(Name::Gemini, GEMINI), (Name::Unocc, UNOCC)] {
         let source = fs::read_to_string(Program::sources().join(format!("{}.bpf.c", name.text()))).unwrap();

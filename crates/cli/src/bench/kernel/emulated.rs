@@ -21,8 +21,8 @@ const MOST_HELD: f64 = 0.01;
 /// The kernel takes the namespaces of the last emulation away after it is down, which holds processors for as long.
 const PAUSE: std::time::Duration = std::time::Duration::from_secs(2);
 /// Of each host: connections learn nothing from those before, and buffers hold what the network does.
-const SETTINGS: &str = "cd /proc/sys/net/ipv4 && echo 1 > tcp_no_metrics_save && echo 4096 131072 33554432 > tcp_rmem && \
-     echo 4096 131072 33554432 > tcp_wmem";
+const SETTINGS: &str = "cd /proc/sys/net/ipv4 && echo 1 > tcp_no_metrics_save && echo 4096 33554432 33554432 > tcp_rmem && \
+     echo 4096 33554432 33554432 > tcp_wmem";
 
 /// This command, with other words.
 fn command(itself: &Itself<'_>, words: &[&str]) -> Result<Command, Failure> {
@@ -126,6 +126,8 @@ pub(super) fn run(cell: &Cell, seed: u64, itself: &Itself<'_>) -> Result<(Number
     let session = Session::up(&name, &resolved, &world, None)?;
     let clear = Clear(name);
     if !session.facts().has_host_queues {
+        // While it holds its lock, nothing of it can be removed.
+        drop(session);
         return Err(Failure::BadInput(
             "this kernel has no HTB (sch_htb), so that packets would wait where TCP does not see them: load it, or take another kernel"
                 .to_owned(),
