@@ -17,7 +17,7 @@ const fn fold(sum: u32) -> u32 {
 }
 
 /// The checksum of a header whose own field is zero, or zero for one whose field is right.
-pub(super) fn of(bytes: &[u8]) -> u16 {
+pub(crate) fn of(bytes: &[u8]) -> u16 {
     !(fold(sum(bytes, 0)) as u16)
 }
 

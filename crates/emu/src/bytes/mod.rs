@@ -4,7 +4,7 @@
 //! what switches do to packets, with every length and checksum mended; [`error`] is what a switch tells the sender of a packet that it
 //! does not pass on.
 
-mod checksum;
+pub(crate) mod checksum;
 mod edit;
 pub(crate) mod icmp;
 

@@ -92,9 +92,11 @@ pub(super) fn create(namespaces: &[Namespace]) -> Result<(), NamespaceError> {
     run("ip", &["-batch", "-"], &text, "make network namespaces").map(drop)
 }
 
-/// Runs `task` on a thread of its own in a namespace: devices, sockets and `/proc/sys/net` are those of the namespace there.
+/// Runs `task` on a thread of its own in a namespace: devices, sockets and `/proc/sys/net` are those of the namespace there. `failed`
+/// says of the namespace what is wrong if it fails.
 pub(super) fn inside<T: Send>(
     namespace: &Namespace,
+    failed: &'static str,
     task: impl FnOnce() -> io::Result<T> + Send,
 ) -> Result<T, NamespaceError> {
     let path = namespace.file();
@@ -105,11 +107,7 @@ pub(super) fn inside<T: Send>(
     };
     let result = std::thread::scope(|scope| scope.spawn(enter).join());
     let result = result.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    result.map_err(|source| NamespaceError::Io {
-        path,
-        task: "cannot be entered, or its device not be made",
-        source,
-    })
+    result.map_err(|source| NamespaceError::Io { path, task: failed, source })
 }
 
 /// Gives a host its device, addresses and names.
@@ -120,7 +118,7 @@ pub(super) fn equip(
     hosts: &str,
 ) -> Result<Tun, NamespaceError> {
     let has_v6 = mtu >= LEAST_V6_MTU;
-    let tun = inside(namespace, || {
+    let tun = inside(namespace, "cannot be entered, or its device not be made", || {
         let tun = Tun::create()?;
         for (setting, value) in [("accept_ra", "0"), ("router_solicitations", "0")] {
             // Without IPv6 in the kernel there is no such setting.
@@ -157,7 +155,8 @@ fn settle(namespace: &Namespace, file: &str, text: &str) -> Result<(), Namespace
 
 /// Packets that the kernel dropped because a host's device was full, or down.
 pub(super) fn unread_drops(namespace: &Namespace) -> Result<u64, NamespaceError> {
-    let table = inside(namespace, || fs::read_to_string("/proc/thread-self/net/dev"))?;
+    let table =
+        inside(namespace, "its devices cannot be read", || fs::read_to_string("/proc/thread-self/net/dev"))?;
     Ok(sent_and_dropped(&table).unwrap_or_default())
 }
 

@@ -2,14 +2,16 @@
 //! waits until the emulator reads it. The network does not see them, so that they take nothing of it.
 
 use super::clock::{monotonic_ns, sleep_until};
-use super::host_queue::PASS_BY;
-use super::sys::run_in_real_time;
+use super::sys::{run_in_real_time, send_past_queue};
+use super::tun::DEVICE;
 use crate::address::v4;
+use crate::bytes::{UDP, checksum};
 use farspan_units::{HostId, Purpose, Random};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The UDP port of probes, on every host.
-pub(super) const PORT: u16 = 64_009;
+/// The UDP port of probes, from and to. Hosts know nothing of it.
+const PORT: u16 = 64_009;
 
 const MAGIC: [u8; 8] = *b"farspan\0";
 const PAYLOAD: usize = 24;
@@ -34,7 +36,7 @@ impl Probe {
         let port = PORT.to_be_bytes();
         let is_probe = packet.len() == HEADERS + PAYLOAD
             && packet[0] == 0x45
-            && packet[9] == crate::bytes::UDP
+            && packet[9] == UDP
             && packet[20..22] == port
             && packet[22..24] == port
             && packet[HEADERS..HEADERS + 8] == MAGIC;
@@ -45,27 +47,33 @@ impl Probe {
         })
     }
 
-    fn payload(self) -> [u8; PAYLOAD] {
-        let mut payload = [0; PAYLOAD];
-        payload[..8].copy_from_slice(&MAGIC);
-        payload[8..16].copy_from_slice(&self.sent.to_be_bytes());
-        payload[16..20].copy_from_slice(&self.from.0.to_be_bytes());
-        payload[20..].copy_from_slice(&self.to.0.to_be_bytes());
-        payload
+    /// The IPv4 packet (RFC 791) of a datagram without a checksum (RFC 768).
+    fn packet(self) -> [u8; HEADERS + PAYLOAD] {
+        let mut packet = [0; HEADERS + PAYLOAD];
+        packet[0] = 0x45;
+        packet[2..4].copy_from_slice(&((HEADERS + PAYLOAD) as u16).to_be_bytes());
+        (packet[8], packet[9]) = (64, UDP);
+        packet[12..16].copy_from_slice(&v4(self.from).octets());
+        packet[16..20].copy_from_slice(&v4(self.to).octets());
+        let sum = checksum::of(&packet[..20]);
+        packet[10..12].copy_from_slice(&sum.to_be_bytes());
+        packet[20..22].copy_from_slice(&PORT.to_be_bytes());
+        packet[22..24].copy_from_slice(&PORT.to_be_bytes());
+        packet[24..26].copy_from_slice(&((8 + PAYLOAD) as u16).to_be_bytes());
+        packet[HEADERS..HEADERS + 8].copy_from_slice(&MAGIC);
+        packet[HEADERS + 8..HEADERS + 16].copy_from_slice(&self.sent.to_be_bytes());
+        packet[HEADERS + 16..HEADERS + 20].copy_from_slice(&self.from.0.to_be_bytes());
+        packet[HEADERS + 20..].copy_from_slice(&self.to.0.to_be_bytes());
+        packet
     }
 }
 
-/// The sockets of all hosts.
-#[expect(clippy::disallowed_types, reason = "probes measure real sockets")]
-pub(super) type Sockets = Vec<std::net::UdpSocket>;
+/// What sends the probes of each host. They pass by the queue of their host: they measure the emulator, and not what programs send.
+pub(super) type Sockets = Vec<OwnedFd>;
 
-/// A socket of the host in whose namespace the calling thread is. Its packets pass by the host's queue: they measure the emulator, and
-/// not what programs send.
-#[expect(clippy::disallowed_types, reason = "probes measure real sockets")]
-pub(super) fn socket() -> std::io::Result<std::net::UdpSocket> {
-    let socket = std::net::UdpSocket::bind((std::net::Ipv4Addr::UNSPECIFIED, PORT))?;
-    socket2::SockRef::from(&socket).set_priority(PASS_BY)?;
-    Ok(socket)
+/// A socket of the host in whose namespace the calling thread is.
+pub(super) fn socket() -> std::io::Result<OwnedFd> {
+    send_past_queue(DEVICE)
 }
 
 /// Sends probes until `stop`; `due` counts them, those that a host does not send included.
@@ -85,10 +93,10 @@ pub(super) fn send(sockets: &Sockets, stop: &AtomicBool, due: &AtomicU64, priori
         }
         let now = monotonic_ns();
         let sent = if now > at + HELD_NS { at } else { now };
-        let payload = Probe { from, to, sent }.payload();
+        let packet = Probe { from, to, sent }.packet();
         // Whether it was sent shows when it is read, or is not.
         due.fetch_add(1, Ordering::Relaxed);
-        let _ = sockets[from.index()].send_to(&payload, (v4(to), PORT));
+        let _ = rustix::io::write(&sockets[from.index()], &packet);
     }
 }
 
@@ -99,11 +107,7 @@ mod tests {
     #[test]
     fn a_probe_is_told_from_what_programs_send() {
         let probe = Probe { from: HostId(3), to: HostId(7), sent: 0x1234_5678_9abc };
-        let mut packet = vec![0; HEADERS];
-        (packet[0], packet[9]) = (0x45, crate::bytes::UDP);
-        packet[20..22].copy_from_slice(&PORT.to_be_bytes());
-        packet[22..24].copy_from_slice(&PORT.to_be_bytes());
-        packet.extend(probe.payload());
+        let mut packet = probe.packet().to_vec();
         assert_eq!(Probe::parse(&packet), Some(probe));
         for at in [0, 9, 20, 23, HEADERS] {
             let mut other = packet.clone();

@@ -191,7 +191,9 @@ impl Session {
             host_queue::equip(&namespace.to_string(), fastest(world, PortId(*port)), mtu)
         });
         let queues = queues.collect::<Result<Vec<_>, _>>()?;
-        let sockets = namespaces.iter().map(|namespace| namespace::inside(namespace, probe::socket));
+        let no_socket = "no socket can send past the queue of its device (the kernel needs CONFIG_PACKET)";
+        let sockets =
+            namespaces.iter().map(|namespace| namespace::inside(namespace, no_socket, probe::socket));
         Ok((tuns, sockets.collect::<Result<Vec<_>, _>>()?, queues.into_iter().all(|is_there| is_there)))
     }
 

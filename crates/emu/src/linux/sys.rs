@@ -1,12 +1,14 @@
-//! The system calls that no safe crate has: to name a TUN device, to run under SCHED_FIFO, and TCP_INFO.
+//! The system calls that no safe crate has: to name a TUN device, to send past a device's queue, to run under SCHED_FIFO, and TCP_INFO.
 #![allow(
     unsafe_code,
-    reason = "an ioctl with a structure, sched_setscheduler, and a socket option with a structure"
+    reason = "an ioctl with a structure, sched_setscheduler, and socket options and addresses with structures"
 )]
 
+use rustix::net::netdevice::name_to_index;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 
 /// Makes of an open `/dev/net/tun` a device that hands over plain IP packets: no header before them, so that the kernel cuts and
 /// sums them itself.
@@ -23,6 +25,29 @@ pub(super) fn attach_tun(file: &File, name: &str) -> io::Result<()> {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// A socket whose packets go to a device at once, whatever waits before it (packet(7), PACKET_QDISC_BYPASS). It receives nothing.
+pub(super) fn send_past_queue(device: &str) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
+    let index = name_to_index(&socket, device)?;
+    // SAFETY: all zeros is a value of this structure of integers and an array of them.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    (address.sll_family, address.sll_ifindex) = (libc::AF_PACKET as libc::c_ushort, index as libc::c_int);
+    let (is_on, raw) = (1 as libc::c_int, socket.as_raw_fd());
+    // SAFETY: the descriptor is open while `socket` lives, and the calls read an integer and a `sockaddr_ll` of the lengths given.
+    let is_done = unsafe {
+        libc::setsockopt(
+            raw,
+            libc::SOL_PACKET,
+            libc::PACKET_QDISC_BYPASS,
+            (&raw const is_on).cast(),
+            size_of_val(&is_on) as libc::socklen_t,
+        ) == 0
+            && libc::bind(raw, (&raw const address).cast(), size_of_val(&address) as libc::socklen_t) == 0
+    };
+    if is_done { Ok(socket) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Runs this thread under SCHED_FIFO at this priority from now on: it waits for no thread of lower priority. The emulator has 50. A
