@@ -163,16 +163,16 @@ def peers(farspan, series):
 
 
 PHANTOM = {"rate": "200Mbps", "drain": 0.9, "k_min": "20KB", "k_max": "60KB"}
+PHANTOM_PORT = ["marking=phantom", "phantom.size=80KB", f"phantom.drain={PHANTOM['drain']}", "phantom.min=0.25", "phantom.max=0.75"]
+PHANTOM_PORT = [f"scheme.ports.{setting}" for setting in PHANTOM_PORT]
 
 
 def phantom(farspan, series):
     """UnoCC over the phantom queue of the sender's own port, by `kernel mark`, and over that of the emulator's port."""
     parameters = ["line_rate=200Mbps", "intra_rtt=20ms", "start_cwnd=10"]
-    marking = ["marking=phantom", "phantom.size=80KB", f"phantom.drain={PHANTOM['drain']}", "phantom.min=0.25", "phantom.max=0.75"]
-    marking = [f"scheme.ports.{setting}" for setting in marking]
 
     def once(number, where):
-        settings = ["topology.buffer=500KB", *(marking if where == "emulator" else ["scheme.ports.marking=none"])]
+        settings = ["topology.buffer=500KB", *(PHANTOM_PORT if where == "emulator" else ["scheme.ports.marking=none"])]
         with tempfile.TemporaryDirectory() as folder, Lab(farspan, pathlib.Path(folder), SCENARIO, "unocc", number, settings, parameters) as lab:
             host, device = f"farspan-{lab.name}-0", "eth0"
             if where == "kernel":
