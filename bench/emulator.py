@@ -1,8 +1,11 @@
 """Measures at which rates the emulator keeps up on this machine: a generator of UDP packets of 1,428 bytes, in bursts of two
 milliseconds, across stars whose shortest RTTs are 20 and 100 ms. Prints a row for each, and the load of the machine beside it.
 
-usage: emulator.py FARSPAN [RUNS [SECONDS]]     root, on Linux
+usage: emulator.py FARSPAN [--keep]     measures (root, Linux; 8 minutes); --keep: keeps the numbers in bench/emulator.json, and writes the
+                                        table of docs/src/emulator.md
+       emulator.py [--check]            writes the table from the kept numbers (or compares it)
 """
+import argparse
 import json
 import os
 import pathlib
@@ -10,6 +13,13 @@ import subprocess
 import sys
 import tempfile
 
+import made_part
+
+HERE = pathlib.Path(__file__).resolve().parent
+KEPT = HERE / "emulator.json"
+PAGE = HERE.parent / "docs/src/emulator.md"
+
+RUNS, SECONDS = 10, 5
 MBPS = [25, 100, 200, 400]
 DELAYS_MS = [5, 25]
 SCENARIO = """
@@ -68,25 +78,59 @@ def run(farspan, folder, mbps, delay, seconds, number):
     return json.loads((out / "summary.json").read_text())["emulation"]
 
 
+def measure(farspan, folder, delay, mbps):
+    """The row of a link: medians of its runs."""
+    found = [run(farspan, folder, mbps, delay, SECONDS, number) for number in range(RUNS)]
+
+    def median(of):
+        values = sorted(of(one) for one in found)
+        return values[len(values) // 2]
+
+    return {
+        "rtt_ms": 4 * delay,
+        "mbps": mbps,
+        "packets_per_s": round(median(lambda one: one["packets"]["read"]) / SECONDS),
+        "void": sum(one["void"] for one in found),
+        "runs": RUNS,
+        "release_us": [round(median(lambda one, key=key: one["release"][key])) for key in ("p50_us", "p99_us")],
+        "excess_p99_us": round(median(lambda one: one["excess"]["p99_us"])),
+        "core_percent": round(100 * median(lambda one: one["core_share"])),
+    }
+
+
+def table(rows):
+    lines = [
+        "| RTT | link | packets a second | void runs | release, p50 / p99, us | excess, p99, us | of a core | on this machine |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        # More void runs than not: it does not hold here.
+        holds = "yes" if 2 * row["void"] <= row["runs"] else "not on this machine"
+        lines.append(
+            f"| {row['rtt_ms']} ms | {row['mbps']} Mbit/s | {row['packets_per_s']:,} | {row['void']} of {row['runs']} "
+            f"| {row['release_us'][0]} / {row['release_us'][1]} | {row['excess_p99_us']} | {row['core_percent']}% | {holds} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
 def main():
-    farspan, runs, seconds = sys.argv[1], int((sys.argv[2:] or [10])[0]), float((sys.argv[3:] or [5])[0])
-    print(f"{runs} runs of {seconds:g} s each; load average before: {os.getloadavg()[0]:.1f}; {os.cpu_count()} cores\n")
-    print("| RTT | link | packets a second | void runs | release p50 / p99 (us, median of the runs) | excess p99 | core |")
-    print("|---|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder:
-        for delay, mbps in ((delay, mbps) for delay in DELAYS_MS for mbps in MBPS):
-            found = [run(farspan, pathlib.Path(folder), mbps, delay, seconds, number) for number in range(runs)]
-
-            def median(of):
-                values = sorted(of(one) for one in found)
-                return values[len(values) // 2]
-
-            read = median(lambda one: one["packets"]["read"]) / seconds
-            void = sum(one["void"] for one in found)
-            release = [median(lambda one, key=key: one["release"][key]) for key in ("p50_us", "p99_us")]
-            excess, core = median(lambda one: one["excess"]["p99_us"]), median(lambda one: one["core_share"])
-            row = f"| {4 * delay} ms | {mbps} Mbit/s | {read:,.0f} | {void} of {runs} | {release[0]:.0f} / {release[1]:.0f} "
-            print(row + f"| {excess:.0f} | {core:.0%} |", flush=True)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("farspan", nargs="?")
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    if options.farspan:
+        print(f"{RUNS} runs of {SECONDS} s each; load average before: {os.getloadavg()[0]:.1f}; {os.cpu_count()} cores\n")
+        rows = []
+        with tempfile.TemporaryDirectory() as folder:
+            for delay, mbps in ((delay, mbps) for delay in DELAYS_MS for mbps in MBPS):
+                rows.append(measure(options.farspan, pathlib.Path(folder), delay, mbps))
+                print(rows[-1], flush=True)
+        print(f"\n{table(rows)}")
+        if not options.keep:
+            return
+        KEPT.write_text(json.dumps(rows, indent=1) + "\n")
+    made_part.write(PAGE, "emulator", table(json.loads(KEPT.read_text())), options.check)
 
 
 main()

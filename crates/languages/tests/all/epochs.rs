@@ -2,7 +2,7 @@
 //!
 //! An ACK ends one epoch at most: with ACKs further apart than an epoch, there are as many epochs as ACKs.
 
-use crate::compiled;
+use crate::{compiled, page};
 use crate::simulation::{Bottleneck, record};
 use farspan_languages::{Ack, Event, MSS, Name};
 use farspan_transport::ack::{AckConfig, coalesced::CoalescedConfig};
@@ -63,17 +63,20 @@ fn measure(rate: Rate, packets_per_ack: u64) -> Option<Vec<Measured>> {
     Some(measured.collect())
 }
 
-/// Prints a line of docs/src/kernel-tcp.md for each flow, and gives what the first, of 6 ms, had.
+/// Holds a line of docs/src/kernel-tcp.md for each flow to what was measured, and gives what the first, of 6 ms, had.
 fn line(mbps: u64, packets_per_ack: u64) -> Option<Measured> {
     let flows = measure(Rate::from_bps(mbps * 1_000_000), packets_per_ack)?;
     for (flow, base) in flows.iter().zip(["6 ms", "0.2 ms"]) {
-        println!(
-            "| {mbps} | {packets_per_ack} | {base} | {:.1} | {:.2} | {:.0} | {:.0} |",
+        let line = format!(
+            "| {} | {packets_per_ack} | {base} | {:.1} | {:.2} | {:.0} | {:.0} |",
+            if mbps < 1_000 { mbps.to_string() } else { "1,000".to_owned() },
             flow.epochs_per_rtt,
             100.0 * flow.share_marked,
             flow.mbps,
             flow.wait_us
         );
+        println!("{line}");
+        assert!(page().contains(&line), "docs/src/kernel-tcp.md does not have: {line}");
     }
     flows.into_iter().next()
 }

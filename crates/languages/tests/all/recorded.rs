@@ -1,7 +1,7 @@
 //! The events of flows that the simulator ran.
 
 use crate::simulation::{Bottleneck, record};
-use crate::{compiled, distance};
+use crate::{LARGEST, compiled, distance};
 use farspan_languages::{Event, MSS, Name, Setting, Simulated};
 use farspan_transport::ack::{AckConfig, coalesced::CoalescedConfig};
 use farspan_units::{Bytes, Rate};
@@ -40,7 +40,7 @@ fn agree(name: Name, acks: AckConfig) {
         let distance = distance(&program, &setting, &events);
         println!("{setting:?}: {} events, {marks} marked, {losses} losses: {distance:?}", events.len());
         assert!(marks > 50, "the port marks");
-        assert!(distance.is_small(), "{distance:?}");
+        assert!(distance.is_small() && distance.largest < LARGEST, "{distance:?}");
     }
 }
 
