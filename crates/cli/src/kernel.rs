@@ -284,7 +284,10 @@ fn page(status: &Status) -> String {
         let state = if program.in_force { "new connections get it" } else { "left over" };
         let settings = program.settings.as_ref();
         let settings = settings.map_or_else(|| "unknown parameters".to_owned(), |all| all.join(" "));
-        text += &format!("  map {}: {state}; held by about {}; {settings}\n", program.map, program.holders);
+        let other = program.control.as_ref().filter(|control| Some(*control) != status.control.as_ref());
+        let other = other.map_or_else(String::new, |control| format!(" ({control})"));
+        let (map, holders) = (program.map, program.holders);
+        text += &format!("  map {map}{other}: {state}; held by about {holders}; {settings}\n");
     }
     if !status.defaults.is_empty() {
         text += &format!("  default of: {}\n", status.defaults.join(", "));

@@ -36,9 +36,13 @@ pub enum LoadError {
 
 /// The usual cause of an error, where the kernel's own words say little.
 fn hint(source: &libbpf_rs::Error) -> &'static str {
+    let said = source.to_string();
     // EPERM: the verifier refuses with EACCES, which is of the same kind.
-    if source.to_string().contains("os error 1)") {
+    if said.contains("os error 1)") {
         " (it takes CAP_BPF and CAP_NET_ADMIN in the machine's first user namespace, and a kernel that is not locked down)"
+    } else if said.contains("os error 524)") {
+        // ENOTSUPP, which has no words of its own.
+        " (it takes the compiler of the kernel: sysctl net.core.bpf_jit_enable=1)"
     } else {
         ""
     }

@@ -42,7 +42,7 @@ pub(super) fn wait_for(file: &File) -> io::Result<()> {
     }
     Err(io::Error::new(
         io::ErrorKind::TimedOut,
-        "another farspan command has held its lock for half a minute",
+        "another farspan command has held its lock for half a minute: try again when it has ended",
     ))
 }
 

@@ -15,7 +15,7 @@ use serde::Serialize;
 pub struct Status {
     /// Its name in the kernel.
     pub name: String,
-    /// The control behind the name.
+    /// The control behind the name: of the program in force, or where none is, of one that is left.
     pub control: Option<String>,
     /// Whether it is installed: a pin keeps it registered.
     pub installed: bool,
@@ -37,6 +37,8 @@ pub struct Status {
 pub struct Program {
     /// The id of the map of its operations, as `bpftool map` shows it.
     pub map: u32,
+    /// The control that it was made from, if it is one of farspan's: a name may have had another before.
+    pub control: Option<String>,
     /// Whether it is the one that new connections get.
     pub in_force: bool,
     /// How much holds it, at about: its link, sockets, defaults of namespaces.
@@ -73,10 +75,14 @@ fn of(name: &Name, all: &[(Name, Instance)], namespaces: &[Namespace]) -> Status
         all.iter().filter(|(found, _)| found == name).map(|(_, instance)| instance).collect();
     let program = |instance: &&Instance| Program {
         map: instance.map,
+        control: instance.control.map(|control| control.to_string()),
         in_force: linked == Some(instance.map),
         holders: instance.holders,
         settings: instance.settings.as_ref().map(Settings::texts),
     };
+    let programs: Vec<_> = instances.iter().map(program).collect();
+    let in_force = programs.iter().filter(|program| program.in_force);
+    let control = in_force.chain(&programs).find_map(|program| program.control.clone());
     let (mut defaults, mut sockets, mut unseen) = (Vec::new(), Vec::new(), Vec::new());
     for namespace in namespaces {
         match namespace.default_control() {
@@ -91,10 +97,10 @@ fn of(name: &Name, all: &[(Name, Instance)], namespaces: &[Namespace]) -> Status
     }
     Status {
         name: name.to_string(),
-        control: instances.iter().find_map(|instance| instance.control).map(|control| control.to_string()),
+        control,
         installed: linked.is_some(),
         registered: is_available(name),
-        programs: instances.iter().map(program).collect(),
+        programs,
         defaults,
         sockets,
         unseen,

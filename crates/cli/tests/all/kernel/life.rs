@@ -109,8 +109,15 @@ fn a_control_is_removed_under_a_live_connection_which_goes_on() {
     let status = lab.status();
     assert_eq!((&status["installed"], &status["registered"]), (&false.into(), &false.into()));
     assert_eq!(status["programs"].as_array().unwrap().len(), 1, "{status}");
-    // Another of the name can come meanwhile, and go.
-    lab.kernel(&["install", "gemini", "--as", &lab.name]);
+    // Another of the name can come meanwhile, and go. Each program says which control it is.
+    lab.kernel(&["install", "unocc", "--as", &lab.name]);
+    let status = lab.status();
+    let programs = status["programs"].as_array().unwrap().iter();
+    let mut of: Vec<_> = programs.map(|program| (program["in_force"] == true, &program["control"])).collect();
+    of.sort_by_key(|(in_force, _)| *in_force);
+    assert_eq!((of, &status["control"]), (vec![(false, &"gemini".into()), (true, &"unocc".into())], &"unocc".into()));
+    let text = lab.kernel(&["status", &lab.name]);
+    assert!(text.contains("(gemini): left over") && text.contains("installed (unocc)"), "{text}");
     lab.kernel(&["remove", &lab.name]);
     drop(flow);
     lab.assert_clear();

@@ -106,6 +106,13 @@ fn goes_on(lab: &Lab, packets: u64) -> u64 {
     *seen.last().unwrap()
 }
 
+/// The largest of a number of the connections of `a`, as `ss` shows it (`retrans:NOW/ALL`, `reord_seen:ALL`).
+fn counted(lab: &Lab, number: &str) -> u64 {
+    let said = lab.run(&["ip", "netns", "exec", "a", "ss", "-tinH"]);
+    let values = said.split_whitespace().filter_map(|word| word.strip_prefix(number)?.split('/').next_back());
+    values.filter_map(|value| value.parse().ok()).max().unwrap_or_default()
+}
+
 #[test]
 fn a_storm_of_marks_leaves_the_smallest_window_and_the_flow_goes_on() {
     for control in CONTROLS {
@@ -186,6 +193,9 @@ fn a_tenth_of_the_packets_lost_stops_no_flow() {
         tc(&lab, "b", &["filter", "add", "dev", "vb", "ingress", "bpf", "da", "obj", &object, "sec", "lose"]);
         goes_on(&lab, 300);
         goes_on(&lab, 300);
+        // Each packet that was lost was sent again.
+        let again = counted(&lab, "retrans:");
+        assert!(again >= 30, "{control}: {again} packets of 600 were lost");
         drop(flow);
     }
 }
@@ -216,6 +226,8 @@ fn packets_that_overtake_each_other_stop_no_flow() {
         let flow = lab.flow();
         goes_on(&lab, 1000);
         goes_on(&lab, 1000);
+        let overtaken = counted(&lab, "reord_seen:");
+        assert!(overtaken > 0, "{control}: no packet overtook another");
         drop(flow);
     }
 }
