@@ -8,11 +8,6 @@ EBPF = ("gemini", "unocc")
 
 # Takes connections, and reads what comes.
 SINK = ["emu", "tcp", "sink"]
-SYSCTL = {
-    "tcp_no_metrics_save": "1",
-    "tcp_rmem": "4096 33554432 33554432",
-    "tcp_wmem": "4096 33554432 33554432",
-}
 
 
 def words(settings):
@@ -21,7 +16,7 @@ def words(settings):
 
 def flows(to, until, control="", count=1, start=0, since=0):
     """So many flows to a sink that send from `start` to `until`, in seconds; says what of each was acknowledged since `since`, the median
-    of their smoothed round trips then, and the largest share of its time that a window or buffer of the hosts held one back."""
+    of their smoothed round trips then, and whether a window or buffer of the hosts held one back."""
     named = ["--control", control] if control else []
     times = [word for name, at in (("start", start), ("since", since), ("until", until)) for word in (f"--{name}", f"{at}s")]
     return ["emu", "tcp", "flows", to, *named, "--count", str(count), *times]
@@ -54,16 +49,14 @@ class Lab:
         text = subprocess.run(["ip", "netns", "list"], check=True, capture_output=True, text=True).stdout
         named = (line.split()[0] for line in text.splitlines())
         namespaces = sorted(one for one in named if one.startswith(f"farspan-{self.name}-"))
-        settings = dict(SYSCTL)
+        prepare = ["emu", "tcp", "prepare"]
         if self.control in EBPF:
             install = [self.farspan, "kernel", "install", self.control, *words(self.parameters)]
             subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
             # Both ends need the control and marks.
-            settings |= {"tcp_congestion_control": self.control, "tcp_ecn": "1"}
+            prepare += ["--control", self.control]
         for namespace in namespaces:
-            inside = ["ip", "netns", "exec", namespace]
-            for key, value in settings.items():
-                subprocess.run([*inside, "sh", "-c", f"echo '{value}' > /proc/sys/net/ipv4/{key}"], check=True)
+            subprocess.run(["ip", "netns", "exec", namespace, self.farspan, *prepare], check=True)
 
     def start(self, host, *command):
         """Starts a program at a host."""
@@ -96,12 +89,9 @@ class Lab:
         for sink in self.sinks:
             sink.wait()
 
-    def void(self, held):
+    def void(self, *held_back):
         """Why the run does not count."""
-        reasons = list(self.document["emulation"]["reasons"])
-        if held > 0.01:
-            reasons.append(f"held back by windows or buffers of hosts for {held:.1%} of its time")
-        return reasons
+        return [*self.document["emulation"]["reasons"], *filter(None, held_back)]
 
 
 def rows(head, lines):

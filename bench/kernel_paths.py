@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 
 import made_part
-from kernel_lab import EBPF, SINK, SYSCTL, Lab, flows, rows, words
+from kernel_lab import EBPF, SINK, Lab, flows, rows, words
 from kernel_runs import Series, arguments
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -56,14 +56,15 @@ def installed(farspan, controls):
 
 
 @contextlib.contextmanager
-def two_hosts():
+def two_hosts(farspan):
     """Two namespaces joined by a pair of devices."""
     names = [f"paths{os.getpid()}{side}" for side in "ab"]
     try:
         for name in names:
             run("ip", "netns", "add", name)
             run("ip", "-n", name, "link", "set", "lo", "up")
-            set_all(name, SYSCTL | {"tcp_ecn": "1"})
+            run(*at(name, farspan, "emu", "tcp", "prepare"))
+            set_all(name, {"tcp_ecn": "1"})
         run("ip", "link", "add", "p0", "netns", names[0], "type", "veth", "peer", "name", "p1", "netns", names[1])
         # Of each device one processor takes all packets, as the queue of a NIC would; else those that leave on different processors
         # overtake each other. Sender on the first, receiver on the second.
@@ -103,7 +104,7 @@ def transfer(farspan, sender, receiver, address, control, seconds=4):
 
 
 def clean(farspan, series):
-    with installed(farspan, CLEAN), two_hosts() as (a, b):
+    with installed(farspan, CLEAN), two_hosts(farspan) as (a, b):
         for path, (sender, receiver, address) in {"veth": (a, b, "10.7.0.2"), "loopback": (a, a, "127.0.0.1")}.items():
 
             def once(number, path=(sender, receiver, address)):
@@ -130,7 +131,7 @@ def peers(farspan, series):
         with tempfile.TemporaryDirectory() as folder, installed(farspan, wanted):
             folder = pathlib.Path(folder)
             settings = ["topology.bottleneck_rate=100Mbps", "topology.buffer=250KB", "scheme.ports.marking=none"]
-            with Lab(farspan, folder, SCENARIO, "cubic", number, settings, []) as lab, two_hosts() as (_, near):
+            with Lab(farspan, folder, SCENARIO, "cubic", number, settings, []) as lab, two_hosts(farspan) as (_, near):
                 host = f"farspan-{lab.name}-0"
                 run("ip", "-n", near, "link", "del", "p1")
                 run("ip", "link", "add", "n0", "netns", host, "type", "veth", "peer", "name", "n1", "netns", near)
@@ -156,7 +157,7 @@ def peers(farspan, series):
                 sink.wait()
         assert [flow["control"] for flow in said] == [inside, across], said
         numbers = [{"mbps": round(flow["bps"][0] / 1e6, 2), "rtt_ms": round(flow["rtt_ms"], 3)} for flow in said]
-        return {"kernel": numbers}, lab.void(max(flow["held"] for flow in said))
+        return {"kernel": numbers}, lab.void(*(flow["held_back"] for flow in said))
 
     for label, controls in PEERS.items():
         series.fill(f"peers {label}", RUNS, lambda number, controls=controls: once(number, *controls))
@@ -181,7 +182,7 @@ def phantom(farspan, series):
                 run(farspan, "kernel", "mark", "--dev", device, "--netns", host, *mark)
             lab.sink(2)
             said = lab.said(lab.send(0, "10.0.0.3", SECONDS, since=5))
-        return {"kernel": {"mbps": round(said["bps"][0] / 1e6, 2), "rtt_ms": round(said["rtt_ms"], 3)}}, lab.void(said["held"])
+        return {"kernel": {"mbps": round(said["bps"][0] / 1e6, 2), "rtt_ms": round(said["rtt_ms"], 3)}}, lab.void(said["held_back"])
 
     for where in ("kernel", "emulator"):
         series.fill(f"phantom {where}", RUNS, lambda number, where=where: once(number, where))

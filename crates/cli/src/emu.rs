@@ -93,6 +93,7 @@ pub fn emu(args: &EmuArgs, itself: &Itself<'_>) -> Result<(), Failure> {
 fn tcp(part: &EmuTcpPart) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Failed(format!("TCP between the hosts: {error}"));
     match part {
+        EmuTcpPart::Prepare { control } => farspan_emu::prepare_host(control.as_deref()).map_err(failed),
         EmuTcpPart::Sink => farspan_emu::sink(|| output::text("ready\n")).map_err(failed),
         EmuTcpPart::Flows(args) => {
             let EmuTcpFlowsArgs { to, control, count, start, since, until } = args.clone();

@@ -39,6 +39,12 @@ pub enum EmuPart {
 /// Programs that measure the kernel's TCP.
 #[derive(Subcommand, Debug)]
 pub enum EmuTcpPart {
+    /// Sets the host up: what connections keep, buffers, and a control that is an eBPF program.
+    Prepare {
+        /// The control, with ECN.
+        #[arg(long)]
+        control: Option<String>,
+    },
     /// Takes connections, and reads what comes; says `ready` when it can.
     Sink,
     /// Flows that send all the time.

@@ -24,7 +24,7 @@ pub use relay::{Relay, RelayError, RelaySummary};
 pub use session::{Finished, MOST_HOSTS, Session, UpError, check, fits};
 pub use state::{Facts, HostFacts, Verdict};
 pub use sys::run_in_real_time;
-pub use tcp::{Flows, FlowsFound, Messages, MessagesFound, send_flows, send_messages, sink};
+pub use tcp::{Flows, FlowsFound, Messages, MessagesFound, prepare_host, send_flows, send_messages, sink};
 
 /// This process has a session of its own from now on: it outlives the terminal and the command that started it.
 pub fn detach() {

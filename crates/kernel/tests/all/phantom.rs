@@ -122,10 +122,7 @@ fn hold_to_one_counter(program: &[Outcome], port: &[Outcome], case: &str) {
     assert_eq!(program.len(), port.len());
     for (n, (ours, theirs)) in program.iter().zip(port).enumerate() {
         let (ours, theirs) = (ours.level, theirs.level);
-        assert!(
-            ours.abs_diff(theirs) <= 1,
-            "{case}, packet {n}: {ours} bytes, and {theirs} at the port"
-        );
+        assert!(ours.abs_diff(theirs) <= 1, "{case}, packet {n}: {ours} bytes, and {theirs} at the port");
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! An ACK ends one epoch at most: with ACKs further apart than an epoch, there are as many epochs as ACKs.
 
-use crate::{compiled, page};
 use crate::simulation::{Bottleneck, record};
+use crate::{compiled, page};
 use farspan_languages::{Ack, Event, MSS, Name};
 use farspan_transport::ack::{AckConfig, coalesced::CoalescedConfig};
 use farspan_units::{Bytes, Duration, Rate};

@@ -78,6 +78,9 @@ fn a_million_acks_grow_a_window_of_20_000_packets_alike() {
         let Some(program) = compiled(name, folder.path()) else { return };
         let distance = distance(&program, &setting, &events);
         println!("{setting:?}: {distance:?}");
-        assert!(distance.is_small() && distance.largest < LARGEST && distance.window > 20_000.0, "{distance:?}");
+        assert!(
+            distance.is_small() && distance.largest < LARGEST && distance.window > 20_000.0,
+            "{distance:?}"
+        );
     }
 }

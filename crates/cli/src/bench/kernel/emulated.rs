@@ -16,13 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The name of the emulation.
 const NAME: &str = "bench_kernel";
-/// The most of its time for which a window or buffer of the hosts may have held a flow back.
-const MOST_HELD: f64 = 0.01;
 /// The kernel takes the namespaces of the last emulation away after it is down, which holds processors for as long.
 const PAUSE: std::time::Duration = std::time::Duration::from_secs(2);
-/// Of each host: connections learn nothing from those before, and buffers hold what the network does.
-const SETTINGS: &str = "cd /proc/sys/net/ipv4 && echo 1 > tcp_no_metrics_save && echo 4096 33554432 33554432 > tcp_rmem && \
-     echo 4096 33554432 33554432 > tcp_wmem";
 
 /// This command, with other words.
 fn command(itself: &Itself<'_>, words: &[&str]) -> Result<Command, Failure> {
@@ -157,36 +152,35 @@ pub(super) fn run(cell: &Cell, seed: u64, itself: &Itself<'_>) -> Result<(Number
 fn judge(
     cell: &Cell,
     summary: &Summary,
-    found: Result<(Numbers, f64), Failure>,
+    found: Result<(Numbers, Option<String>), Failure>,
 ) -> Result<(Numbers, Vec<String>), Failure> {
     let mut reasons = summary.emulation.as_ref().map(|judged| judged.reasons.clone()).unwrap_or_default();
     if !reasons.is_empty() {
         return Ok((Numbers::new(), reasons));
     }
-    let (mut numbers, held) = found?;
-    if held > MOST_HELD {
-        reasons
-            .push(format!("windows or buffers of hosts held it back for {:.1}% of its time", 100.0 * held));
-    }
+    let (mut numbers, held_back) = found?;
+    reasons.extend(held_back);
     if cell.traffic == Traffic::Steady {
         numbers.insert("wait_ms".to_owned(), wait_ms(cell, summary)?);
     }
     Ok((numbers, reasons))
 }
 
-/// Runs the programs of a cell; gives its numbers, and the largest share of its time in which a host held a flow back.
-fn measure(cell: &Cell, itself: &Itself<'_>, is_up: &dyn Fn() -> bool) -> Result<(Numbers, f64), Failure> {
+/// Runs the programs of a cell; gives its numbers, and whether hosts held a flow back.
+fn measure(
+    cell: &Cell,
+    itself: &Itself<'_>,
+    is_up: &dyn Fn() -> bool,
+) -> Result<(Numbers, Option<String>), Failure> {
     let control = cell.control;
     let go_on = || is_up().then_some(()).ok_or_else(|| Failure::Failed("the emulation has ended".to_owned()));
-    let mut settings = SETTINGS.to_owned();
+    let mut prepare = vec!["prepare"];
     if control.parameters.is_some() {
-        // Both ends need the control and marks.
-        settings += &format!(" && echo {} > tcp_congestion_control && echo 1 > tcp_ecn", control.name);
+        prepare.extend(["--control", control.name]);
     }
     for host in ["0", "1", "2", "3"] {
         go_on()?;
-        let words = ["emu", "exec", "--name", NAME, host, "--", "sh", "-c", &settings];
-        printed(command(itself, &words)?.output().map_err(|error| cannot_start(&error))?)?;
+        printed(start(host, &prepare, itself)?.wait_with_output().map_err(|error| cannot_start(&error))?)?;
     }
     let _sinks = [sink("2", itself)?, sink("3", itself)?];
     go_on()?;
@@ -197,7 +191,7 @@ fn measure(cell: &Cell, itself: &Itself<'_>, is_up: &dyn Fn() -> bool) -> Result
         let mut ms = found.ms;
         ms.sort_by(f64::total_cmp);
         expect(control.name, &found.control)?;
-        return Ok((Numbers::from([("ms".to_owned(), median(&ms))]), found.held));
+        return Ok((Numbers::from([("ms".to_owned(), median(&ms))]), found.held_back));
     }
     let pairs: &[_] = if cell.traffic == Traffic::Share {
         &[("0", "10.0.0.3"), ("1", "10.0.0.4")]
@@ -212,7 +206,7 @@ fn measure(cell: &Cell, itself: &Itself<'_>, is_up: &dyn Fn() -> bool) -> Result
     let flows = pairs.iter().map(flow).collect::<Result<Vec<_>, _>>()?;
     let found = flows.into_iter().map(found::<FlowsFound>).collect::<Result<Vec<_>, _>>()?;
     found.iter().try_for_each(|flow| expect(control.name, &flow.control))?;
-    let held = found.iter().map(|flow| flow.held).fold(0.0, f64::max);
+    let held_back = found.iter().find_map(|flow| flow.held_back.clone());
     let rates: Vec<f64> = found.iter().flat_map(|flow| flow.bps.iter().copied()).collect();
     let number = match cell.traffic {
         Traffic::Share => {
@@ -221,7 +215,7 @@ fn measure(cell: &Cell, itself: &Itself<'_>, is_up: &dyn Fn() -> bool) -> Result
         }
         _ => ("mbps".to_owned(), rates.iter().sum::<f64>() / 1e6),
     };
-    Ok((Numbers::from([number]), held))
+    Ok((Numbers::from([number]), held_back))
 }
 
 fn expect(wanted: &str, control: &str) -> Result<(), Failure> {
@@ -290,7 +284,9 @@ mod tests {
         let mut summary =
             farspan_world::run(&resolved, &world, farspan_world::EngineKind::Windowed, &mut |_| false)
                 .summary;
-        let found = |held: f64| Ok((Numbers::from([("mbps".to_owned(), 1.0)]), held));
+        let found = |held_back: Option<&str>| {
+            Ok((Numbers::from([("mbps".to_owned(), 1.0)]), held_back.map(str::to_owned)))
+        };
         let reasons = vec!["late".to_owned()];
         summary.emulation =
             Some(farspan_metrics::Emulation { reasons: reasons.clone(), ..Default::default() });
@@ -299,7 +295,7 @@ mod tests {
         summary.emulation = None;
         let share =
             super::super::cells::all().into_iter().find(|cell| cell.traffic == Traffic::Share).unwrap();
-        assert!(judge(&share, &summary, found(0.009)).unwrap().1.is_empty());
-        assert!(judge(&share, &summary, found(0.02)).unwrap().1[0].contains("2.0%"));
+        assert!(judge(&share, &summary, found(None)).unwrap().1.is_empty());
+        assert_eq!(judge(&share, &summary, found(Some("held"))).unwrap().1, ["held"]);
     }
 }

@@ -115,7 +115,10 @@ fn a_control_is_removed_under_a_live_connection_which_goes_on() {
     let programs = status["programs"].as_array().unwrap().iter();
     let mut of: Vec<_> = programs.map(|program| (program["in_force"] == true, &program["control"])).collect();
     of.sort_by_key(|(in_force, _)| *in_force);
-    assert_eq!((of, &status["control"]), (vec![(false, &"gemini".into()), (true, &"unocc".into())], &"unocc".into()));
+    assert_eq!(
+        (of, &status["control"]),
+        (vec![(false, &"gemini".into()), (true, &"unocc".into())], &"unocc".into())
+    );
     let text = lab.kernel(&["status", &lab.name]);
     assert!(text.contains("(gemini): left over") && text.contains("installed (unocc)"), "{text}");
     lab.kernel(&["remove", &lab.name]);
