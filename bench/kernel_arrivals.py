@@ -55,7 +55,8 @@ def packets(file):
 
 def main():
     farspan = str(pathlib.Path(sys.argv[1]).absolute())
-    settings = ["topology.buffer=500KB", *PHANTOM_PORT]
+    # Packets reach the port when they have crossed the link, and no later.
+    settings = ["host.jitter=0ns", "topology.buffer=500KB", *PHANTOM_PORT]
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(farspan, pathlib.Path(folder), SCENARIO, "unocc", SEED, settings, PARAMETERS)
         lab.up += ["--pcap", LINK, "--pcap", PORT]

@@ -21,8 +21,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs/src/kernel-paths.md"
 SCENARIO = HERE.parent / "crates/cli/src/bench/kernel/bottleneck.toml"
 
-# Rounds of the clean paths, in which the controls take turns; runs of the others.
-ROUNDS, RUNS = 15, 5
+# Rounds of the clean paths, in which the controls take turns of so many seconds; runs of the others. The machine changes its own speed by a
+# third from minute to minute: turns are short, so that those of a round meet the same.
+ROUNDS, TURN, RUNS = 40, 2, 5
 SECONDS = 30
 # A window of UnoCC is one BDP at most: the rate is above what the paths carry.
 CLEAN = {"gemini": ["line_rate=100Gbps", "k=7500KB"], "unocc": ["line_rate=400Gbps"]}
@@ -85,7 +86,7 @@ def busy_s():
     return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
 
 
-def transfer(farspan, sender, receiver, address, control, seconds=4):
+def transfer(farspan, sender, receiver, address, control, seconds=TURN):
     """Throughput in Gbit/s, and CPU time in ns for a byte; the listener has the control, too."""
     set_all(receiver, {"tcp_congestion_control": control if control in EBPF else "reno"})
     # Where they run decides more than the control does: sender and receiver stay on a processor each.
@@ -164,7 +165,8 @@ def peers(farspan, series):
 
 
 PHANTOM = {"rate": "200Mbps", "drain": 0.9, "k_min": "20KB", "k_max": "60KB"}
-PHANTOM_PORT = ["marking=phantom", "phantom.size=80KB", f"phantom.drain={PHANTOM['drain']}", "phantom.min=0.25", "phantom.max=0.75"]
+# It marks packets when they come, as `kernel mark` does.
+PHANTOM_PORT = ["marking=phantom", "at=enqueue", "phantom.size=80KB", f"phantom.drain={PHANTOM['drain']}", "phantom.min=0.25", "phantom.max=0.75"]
 PHANTOM_PORT = [f"scheme.ports.{setting}" for setting in PHANTOM_PORT]
 
 
