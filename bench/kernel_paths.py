@@ -172,14 +172,16 @@ PHANTOM_PORT = [f"scheme.ports.{setting}" for setting in PHANTOM_PORT]
 
 def phantom(farspan, series):
     """UnoCC over the phantom queue of the sender's own port, by `kernel mark`, and over that of the emulator's port."""
-    parameters = ["line_rate=200Mbps", "intra_rtt=20ms", "start_cwnd=10"]
+    # It begins with one BDP: a window that still grows meets few marks.
+    parameters = ["line_rate=200Mbps", "intra_rtt=20ms"]
 
     def once(number, where):
         settings = ["topology.buffer=500KB", *(PHANTOM_PORT if where == "emulator" else ["scheme.ports.marking=none"])]
         with tempfile.TemporaryDirectory() as folder, Lab(farspan, pathlib.Path(folder), SCENARIO, "unocc", number, settings, parameters) as lab:
             host, device = f"farspan-{lab.name}-0", "eth0"
+            # Each packet comes alone to both: `kernel mark` would see those of a super-packet at once.
+            run("ip", "-n", host, "link", "set", device, "gso_max_segs", "1")
             if where == "kernel":
-                run("ip", "-n", host, "link", "set", device, "gso_max_segs", "1")
                 mark = ["--rate", PHANTOM["rate"], "--drain", PHANTOM["drain"], "--k-min", PHANTOM["k_min"], "--k-max", PHANTOM["k_max"]]
                 run(farspan, "kernel", "mark", "--dev", device, "--netns", host, *mark)
             lab.sink(2)

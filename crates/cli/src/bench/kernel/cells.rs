@@ -44,6 +44,7 @@ pub(super) const CONTROLS: [Control; 4] = [
         settings: &[
             NO_MARKS,
             "scheme.intra.congestion.hystart=linux",
+            "scheme.intra.congestion.catches_up=false",
             "scheme.intra.window_check=fits",
             LEAST_CWND,
         ],

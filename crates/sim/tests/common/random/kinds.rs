@@ -330,6 +330,7 @@ fn newest_control(draw: &mut Draw) -> CongestionConfig {
         CongestionConfig::Newreno(config) => config.ecn = first,
         CongestionConfig::Cubic(config) => {
             (config.ecn, config.friendly, config.fast_convergence) = (first, second, third);
+            config.catches_up = first != third;
             config.hystart =
                 draw.pick(&[cubic::HyStart::Off, cubic::HyStart::Linux, cubic::HyStart::PlusPlus]);
         }

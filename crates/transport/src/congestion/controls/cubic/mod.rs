@@ -36,6 +36,9 @@ pub struct CubicConfig {
     pub fast_convergence: bool,
     /// Whether it is never slower than a Reno of the same mean window (section 4.3); true.
     pub friendly: bool,
+    /// Whether that Reno grows by a packet a round trip once it is where the window was before the cut (section 4.3); true. Linux has the older
+    /// rule, by which it never does (RFC 8312 section 4.2).
+    pub catches_up: bool,
     /// Whether a mark cuts the window as a loss does (section 4.6); false: only losses do.
     pub ecn: bool,
     /// So many packets a mark leaves at least, at least 1: 1 (RFC 3168 section 6.1.2); Linux leaves 2, as a loss does.
@@ -53,6 +56,7 @@ impl Default for CubicConfig {
             beta: 0.7,
             fast_convergence: true,
             friendly: true,
+            catches_up: true,
             ecn: false,
             min_cwnd: 1.0,
             hystart: HyStart::PlusPlus,
@@ -233,7 +237,8 @@ impl Cubic {
         let mut next = cwnd + (target - cwnd) / cwnd * acked;
         if config.friendly {
             // Equation 4; once it is where the window was before the cut, it grows as Reno.
-            let step = if stage.friendly >= self.before { 1.0 } else { *alpha };
+            let is_back = config.catches_up && stage.friendly >= self.before;
+            let step = if is_back { 1.0 } else { *alpha };
             stage.friendly += step * acked / cwnd;
             if window(stage.elapsed) < stage.friendly {
                 next = next.max(stage.friendly);

@@ -116,6 +116,25 @@ fn the_friendly_window_grows_as_reno_of_the_same_mean_and_then_as_reno() {
 }
 
 #[test]
+fn by_the_older_rule_the_friendly_window_never_grows_as_reno() {
+    let older = CubicConfig { catches_up: false, hystart: HyStart::Off, ..CubicConfig::default() };
+    let mut trip = Trip::new(&older, 20);
+    trip.lose();
+    let end = trip.now + trip.rtt * 16;
+    while trip.now < end {
+        trip.ack();
+    }
+    // By now it is where it was before the cut.
+    let before = trip.packets();
+    near(before, 14.0 + 16.0 * 3.0 * 0.3 / 1.7, 0.6);
+    let end = trip.now + trip.rtt * 10;
+    while trip.now < end {
+        trip.ack();
+    }
+    near((trip.packets() - before) / 10.0, 3.0 * 0.3 / 1.7, 0.05);
+}
+
+#[test]
 fn a_window_that_had_not_reached_its_plateau_gives_way() {
     let mut trip = Trip::new(&plain(), 100);
     trip.lose();
