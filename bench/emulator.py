@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -79,12 +80,12 @@ def run(farspan, folder, mbps, delay, seconds, number):
 
 
 def measure(farspan, folder, delay, mbps):
-    """The row of a link: medians of its runs."""
+    """The row of a link: medians of its runs. A run without probes has no number for them, and is void."""
     found = [run(farspan, folder, mbps, delay, SECONDS, number) for number in range(RUNS)]
 
     def median(of):
-        values = sorted(of(one) for one in found)
-        return values[len(values) // 2]
+        values = [value for one in found if (value := of(one)) is not None]
+        return statistics.median(values) if values else 0
 
     return {
         "rtt_ms": 4 * delay,
@@ -98,18 +99,24 @@ def measure(farspan, folder, delay, mbps):
     }
 
 
-def table(rows):
+def table(kept):
     lines = [
         "| RTT | link | packets a second | void runs | release, p50 / p99, us | excess, p99, us | of a core | on this machine |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for row in rows:
+    for row in kept["rows"]:
         # More void runs than not: it does not hold here.
         holds = "yes" if 2 * row["void"] <= row["runs"] else "not on this machine"
         lines.append(
             f"| {row['rtt_ms']} ms | {row['mbps']} Mbit/s | {row['packets_per_s']:,} | {row['void']} of {row['runs']} "
             f"| {row['release_us'][0]} / {row['release_us'][1]} | {row['excess_p99_us']} | {row['core_percent']}% | {holds} |"
         )
+    rare = [f"{row['packets_per_s']:,} at {row['rtt_ms']} ms" for row in kept["rows"] if 10 * row["void"] < row["runs"]]
+    lines += [
+        "",
+        f"- Packets a second at which fewer than one run in ten was void: {'; '.join(rare) or 'none'}.",
+        f"- The machine: {kept['cores']} processors, a load of {kept['load']:.1f} when the runs began.",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -120,16 +127,15 @@ def main():
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     if options.farspan:
-        print(f"{RUNS} runs of {SECONDS} s each; load average before: {os.getloadavg()[0]:.1f}; {os.cpu_count()} cores\n")
-        rows = []
+        kept = {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "rows": []}
         with tempfile.TemporaryDirectory() as folder:
             for delay, mbps in ((delay, mbps) for delay in DELAYS_MS for mbps in MBPS):
-                rows.append(measure(options.farspan, pathlib.Path(folder), delay, mbps))
-                print(rows[-1], flush=True)
-        print(f"\n{table(rows)}")
+                kept["rows"].append(measure(options.farspan, pathlib.Path(folder), delay, mbps))
+                print(kept["rows"][-1], flush=True)
+        print(f"\n{table(kept)}")
         if not options.keep:
             return
-        KEPT.write_text(json.dumps(rows, indent=1) + "\n")
+        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
     made_part.write(PAGE, "emulator", table(json.loads(KEPT.read_text())), options.check)
 
 

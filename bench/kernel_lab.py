@@ -1,4 +1,5 @@
-"""Kernel TCP in the emulator: an emulation with its namespaces set up. Part of kernel_testbed.py, kernel_load.py and kernel_paths.py."""
+"""Kernel TCP in the emulator: an emulation with its namespaces set up. Part of kernel_testbed.py, kernel_load.py, kernel_paths.py and
+kernel_arrivals.py."""
 import json
 import os
 import subprocess
@@ -10,13 +11,20 @@ EBPF = ("gemini", "unocc")
 SINK = ["emu", "tcp", "sink"]
 
 
+def simulated(control):
+    """Settings of the simulator alone: bursts as of a NIC that cuts up what TCP hands over (TSO), and CUBIC's friendly window as Linux has it."""
+    older = [f"scheme.{site}.congestion.catches_up=false" for site in ("intra", "inter")] if control == "cubic" else []
+    return ["transport.burst=64KiB", *older]
+
+
 def words(settings):
     return [word for setting in settings for word in ("--set", setting)]
 
 
 def flows(to, until, control="", count=1, start=0, since=0):
     """So many flows to a sink that send from `start` to `until`, in seconds; says what of each was acknowledged since `since`, the median
-    of their smoothed round trips then, and whether a window or buffer of the hosts held one back."""
+    of their smoothed round trips then, and why they do not count, if a window or buffer of the
+    hosts held one back."""
     named = ["--control", control] if control else []
     times = [word for name, at in (("start", start), ("since", since), ("until", until)) for word in (f"--{name}", f"{at}s")]
     return ["emu", "tcp", "flows", to, *named, "--count", str(count), *times]

@@ -17,7 +17,7 @@ import tempfile
 import time
 
 import made_part
-from kernel_lab import Lab, rows, words
+from kernel_lab import Lab, rows, simulated, words
 from kernel_runs import Series, arguments
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -33,7 +33,6 @@ SMALL, LARGE = 100_000, 10_000_000
 DRAIN_S = 60
 # So late may a flow begin: small ones take a tenth of a second.
 LATEST_S = 0.005
-SIMULATED = ["transport.burst=64KiB"]
 # K = 50 packets for each Gb/s, and Gemini's T, five times as long; the least K that holds whole bursts here.
 GEMINI = (
     [f"scheme.{site}.congestion.delay_threshold=25ms" for site in ("intra", "inter")] + ["scheme.ports.step=75KB"],
@@ -103,7 +102,7 @@ def simulated_flows(farspan, folder, key, number):
     file, out = folder / "load.toml", folder / "simulated"
     file.write_text(text)
     command = [farspan, "run", file, "--scheme", control, "--seed", str(number), "--out", out, "--force", "--quiet"]
-    done = subprocess.run([*command, *words(settings + SIMULATED)], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, *words(settings + simulated(control))], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{key}: {done.stderr}")
     listed = folder / "fct.txt"

@@ -144,7 +144,8 @@ def peers(farspan, series):
                 run(*at(host, "tc", "qdisc", "add", "dev", "n0", "root", "tbf", *limit))
                 run(farspan, "kernel", "mark", "--dev", "n0", "--netns", host, "--rate", "100Mbps", "--drain", "0.95")
                 for name, control in ((near, inside), (f"farspan-{lab.name}-2", across)):
-                    set_all(name, {"tcp_ecn": "1"} | ({"tcp_congestion_control": control} if control in EBPF else {}))
+                    set_all(name, {"tcp_ecn": "1"})
+                    run(*at(name, farspan, "emu", "tcp", "prepare", *(["--control", control] if control in EBPF else [])))
                 set_all(host, {"tcp_ecn": "1"})
                 run("ip", "-n", host, "route", "replace", "10.0.0.0/24", "dev", "eth0", "congctl", across)
                 run("ip", "-n", host, "route", "replace", "10.7.1.0/24", "dev", "n0", "congctl", inside)

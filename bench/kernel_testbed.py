@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 import made_part
-from kernel_lab import Lab, rows, words
+from kernel_lab import Lab, rows, simulated, words
 from kernel_runs import Series, arguments
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -29,8 +29,6 @@ PACKET = 1500
 THRESHOLDS = [20, 40, 80, 160, 320]
 RATIOS = [4, 8, 16]
 RECEIVER = 5
-# Settings of the simulator alone.
-SIMULATED = ["transport.burst=64KiB"]
 
 
 def cell(control, flows, seconds, since, settings=(), parameters=()):
@@ -131,7 +129,7 @@ def emulated(farspan, key, number):
 
 def simulated(farspan, key, number):
     one = cells()[key]
-    settings = [*one["settings"], *SIMULATED, f"stop.time={one['seconds']}s", f"measure.goodput_from={one['since']}s"]
+    settings = [*one["settings"], *simulated(one["control"]), f"stop.time={one['seconds']}s", f"measure.goodput_from={one['since']}s"]
     settings += [f"measure.goodput_until={one['seconds']}s", "measure.fairness_group=flows"]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)

@@ -45,7 +45,7 @@ pub enum NamespaceError {
         /// Its answer.
         message: String,
     },
-    /// A namespace cannot be entered, or has no device.
+    /// A step inside a namespace failed.
     #[error("{}: {task} ({source})", path.display())]
     Io {
         /// The file.
@@ -157,6 +157,7 @@ fn settle(namespace: &Namespace, file: &str, text: &str) -> Result<(), Namespace
 pub(super) fn unread_drops(namespace: &Namespace) -> Result<u64, NamespaceError> {
     let table =
         inside(namespace, "its devices cannot be read", || fs::read_to_string("/proc/thread-self/net/dev"))?;
+    // A host that has lost its device is gone, which counts by itself.
     Ok(sent_and_dropped(&table).unwrap_or_default())
 }
 

@@ -103,11 +103,16 @@ pub(super) fn send(sockets: &Sockets, stop: &AtomicBool, due: &AtomicU64, priori
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bytes::Datagram;
+    use std::net::IpAddr;
 
     #[test]
     fn a_probe_is_told_from_what_programs_send() {
         let probe = Probe { from: HostId(3), to: HostId(7), sent: 0x1234_5678_9abc };
         let mut packet = probe.packet().to_vec();
+        let datagram = Datagram::parse(&packet).unwrap();
+        assert_eq!([datagram.source, datagram.destination], [v4(HostId(3)), v4(HostId(7))].map(IpAddr::V4));
+        assert_eq!((checksum::of(&packet[..20]), packet[24..26].to_vec()), (0, vec![0, 32]));
         assert_eq!(Probe::parse(&packet), Some(probe));
         for at in [0, 9, 20, 23, HEADERS] {
             let mut other = packet.clone();

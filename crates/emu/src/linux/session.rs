@@ -7,7 +7,7 @@ use super::namespace::{self, NamespaceError};
 use super::pump::{PRIORITY, Pump};
 use super::recorder;
 use super::state::{Facts, Folder, Held, HostFacts, Verdict};
-use super::sys::run_in_real_time;
+use super::sys::{packet_socket, run_in_real_time};
 use super::tun::Tun;
 use super::{probe, processor};
 use crate::address::{v4, v6};
@@ -47,7 +47,7 @@ pub enum UpError {
     Name(#[from] NameError),
     /// It takes root.
     #[error(
-        "network namespaces take root: run `sudo farspan emu up ...`, or in a container of your own with CAP_NET_ADMIN and CAP_SYS_ADMIN"
+        "network namespaces take root: run `sudo farspan emu up ...`, or in a container of your own with CAP_NET_ADMIN, CAP_NET_RAW and CAP_SYS_ADMIN"
     )]
     NotRoot,
     /// There is no TUN.
@@ -55,6 +55,11 @@ pub enum UpError {
         "/dev/net/tun cannot be opened ({0}): load the module (`modprobe tun`), or give the container the device"
     )]
     NoTun(#[source] io::Error),
+    /// There are no packet sockets, by which probes are sent.
+    #[error(
+        "packet sockets cannot be opened ({0}): give the container CAP_NET_RAW, or load the module (`modprobe af_packet`)"
+    )]
+    NoPacketSocket(#[source] io::Error),
     /// One of this name is up.
     #[error(
         "an emulation {name} is up: `farspan emu down --name {name}` ends it, and --name NAME starts another beside it"
@@ -95,12 +100,13 @@ pub enum UpError {
 /// Whether this machine, and this user, can run emulations at all.
 ///
 /// # Errors
-/// What is missing: root, TUN or iproute2.
+/// What is missing: root, TUN, packet sockets or iproute2.
 pub fn check() -> Result<(), UpError> {
     if !rustix::process::geteuid().is_root() {
         return Err(UpError::NotRoot);
     }
     Tun::check().map_err(UpError::NoTun)?;
+    packet_socket().map_err(UpError::NoPacketSocket)?;
     Ok(namespace::check()?)
 }
 
@@ -191,7 +197,7 @@ impl Session {
             host_queue::equip(&namespace.to_string(), fastest(world, PortId(*port)), mtu)
         });
         let queues = queues.collect::<Result<Vec<_>, _>>()?;
-        let no_socket = "no socket can send past the queue of its device (the kernel needs CONFIG_PACKET)";
+        let no_socket = "cannot be entered, or no socket sends past the queue of its device";
         let sockets =
             namespaces.iter().map(|namespace| namespace::inside(namespace, no_socket, probe::socket));
         Ok((tuns, sockets.collect::<Result<Vec<_>, _>>()?, queues.into_iter().all(|is_there| is_there)))
@@ -259,7 +265,13 @@ impl Session {
         self.pump.engine.advance(end);
         let uncounted = self.count_at_hosts();
         self.pump.judge.probes = due.into_inner();
-        self.pump.judge.unread_drops = self.drops().saturating_sub(before);
+        match before.and_then(|before| Ok(self.drops()?.saturating_sub(before))) {
+            Ok(drops) => self.pump.judge.unread_drops = drops,
+            Err(error) => {
+                let failure = format!("packets that devices dropped are not counted: {error}");
+                self.pump.judge.failure.get_or_insert(failure);
+            }
+        }
         self.pump.judge.steal_share =
             processors.zip(ProcessorTime::now()).map(|(before, after)| after.stolen_since(before));
         let mut finished = self.finish(resolved, world, end);
@@ -307,10 +319,11 @@ impl Session {
     }
 
     /// Packets that devices have dropped so far.
-    fn drops(&self) -> u64 {
+    fn drops(&self) -> Result<u64, NamespaceError> {
         let namespaces = self.facts.namespaces(&self.name);
         // One whose namespace is gone took its packets with it.
-        namespaces.iter().filter_map(|namespace| namespace::unread_drops(namespace).ok()).sum()
+        let there = namespaces.iter().filter(|namespace| namespace.file().exists());
+        there.map(namespace::unread_drops).sum()
     }
 
     fn finish(mut self, resolved: &Resolved, world: &World, end: Time) -> Finished {

@@ -27,10 +27,15 @@ pub(super) fn attach_tun(file: &File, name: &str) -> io::Result<()> {
     }
 }
 
-/// A socket whose packets go to a device at once, whatever waits before it (packet(7), PACKET_QDISC_BYPASS). It receives nothing.
-pub(super) fn send_past_queue(device: &str) -> io::Result<OwnedFd> {
+/// A socket for packets as they are (packet(7)). It hears of no protocol, so that it is handed nothing that the device receives.
+pub(super) fn packet_socket() -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
+    Ok(socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?)
+}
+
+/// A socket whose packets go to a device at once, whatever waits before it (PACKET_QDISC_BYPASS).
+pub(super) fn send_past_queue(device: &str) -> io::Result<OwnedFd> {
+    let socket = packet_socket()?;
     let index = name_to_index(&socket, device)?;
     // SAFETY: all zeros is a value of this structure of integers and an array of them.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };

@@ -27,9 +27,10 @@ const SAMPLE: Duration = Duration::from_ms(100);
 const PAUSE: Duration = Duration::from_ms(200);
 /// The most of its busy time for which a window or buffer of the hosts may hold a flow back.
 const MOST_HELD: f64 = 0.01;
-/// Settings of a host: connections learn nothing from those before, and buffers hold what a network does.
-const SETTINGS: [(&str, &str); 3] = [
+/// Settings of a host: connections learn nothing from those before, packets have time stamps, and buffers hold what a network does.
+const SETTINGS: [(&str, &str); 4] = [
     ("tcp_no_metrics_save", "1"),
+    ("tcp_timestamps", "1"),
     ("tcp_rmem", "4096 33554432 33554432"),
     ("tcp_wmem", "4096 33554432 33554432"),
 ];
@@ -131,6 +132,13 @@ fn held_back(share: f64) -> Option<String> {
 /// # Errors
 /// If a setting is refused, such as without root.
 pub fn prepare_host(control: Option<&str>) -> io::Result<()> {
+    // A thread has a namespace of its own while it is at a host.
+    let network = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/net"));
+    if network("thread-self")? == network("1")? {
+        return Err(io::Error::other(
+            "this is no host of an emulation, and settings would be the whole machine's: run it by `farspan emu exec`",
+        ));
+    }
     let own = control.into_iter().flat_map(|name| [("tcp_congestion_control", name), ("tcp_ecn", "1")]);
     for (key, value) in SETTINGS.into_iter().chain(own) {
         let refused = |error: io::Error| io::Error::new(error.kind(), format!("{key}={value}: {error}"));
@@ -263,10 +271,6 @@ mod tests {
 
     #[test]
     fn flows_and_messages_cross_the_loopback_device() {
-        let (to, from) = std::sync::mpsc::channel();
-        #[expect(clippy::disallowed_methods, reason = "it ends with the process of the test")]
-        std::thread::spawn(move || sink(|| to.send(()).unwrap()));
-        from.recv().unwrap();
         let control = Some("reno".to_owned());
         let flows = Flows {
             control,
@@ -276,6 +280,17 @@ mod tests {
             since: Duration::from_ms(100),
             until: Duration::from_ms(400),
         };
+        // Nobody reads: the window of the receiver is in the way.
+        let silent = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        silent.set_reuse_address(true).unwrap();
+        silent.bind(&address(Ipv4Addr::LOCALHOST)).unwrap();
+        silent.listen(BACKLOG).unwrap();
+        assert!(send_flows(&flows).unwrap().held_back.is_some());
+        drop(silent);
+        let (to, from) = std::sync::mpsc::channel();
+        #[expect(clippy::disallowed_methods, reason = "it ends with the process of the test")]
+        std::thread::spawn(move || sink(|| to.send(()).unwrap()));
+        from.recv().unwrap();
         let found = send_flows(&flows).unwrap();
         assert_eq!((found.control.as_str(), found.bps.len()), ("reno", 2));
         assert!(found.bps.iter().all(|bps| *bps > 1e6) && found.rtt_ms > 0.0, "{found:?}");

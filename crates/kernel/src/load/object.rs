@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 #[non_exhaustive]
 pub enum LoadError {
     /// The kernel refuses it.
-    #[error("the kernel refuses the program {program}: {source}{}\n{}", hint(source), log.trim_end())]
+    #[error("the kernel refuses the program {program}: {source}{}\n{}", hint(&source.to_string()), log.trim_end())]
     Refused {
         /// The program.
         program: &'static str,
@@ -35,14 +35,13 @@ pub enum LoadError {
 }
 
 /// The usual cause of an error, where the kernel's own words say little.
-fn hint(source: &libbpf_rs::Error) -> &'static str {
-    let said = source.to_string();
+fn hint(said: &str) -> &'static str {
     // EPERM: the verifier refuses with EACCES, which is of the same kind.
     if said.contains("os error 1)") {
         " (it takes CAP_BPF and CAP_NET_ADMIN in the machine's first user namespace, and a kernel that is not locked down)"
     } else if said.contains("os error 524)") {
         // ENOTSUPP, which has no words of its own.
-        " (it takes the compiler of the kernel: sysctl net.core.bpf_jit_enable=1)"
+        " (usually the kernel's compiler of such programs is off: sysctl net.core.bpf_jit_enable=1, in a kernel with CONFIG_BPF_JIT)"
     } else {
         ""
     }
@@ -230,6 +229,13 @@ pub(super) fn member(structure: &Struct<'_>, name: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_kernel_says_in_numbers_is_explained() {
+        assert!(hint("Operation not permitted (os error 1)").contains("CAP_BPF"));
+        assert!(hint("Unknown error 524 (os error 524)").contains("bpf_jit_enable"));
+        assert_eq!(hint("Permission denied (os error 13)"), "");
+    }
 
     #[test]
     fn values_are_written_where_they_fit_and_read_back() {

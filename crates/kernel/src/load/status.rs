@@ -81,8 +81,11 @@ fn of(name: &Name, all: &[(Name, Instance)], namespaces: &[Namespace]) -> Status
         settings: instance.settings.as_ref().map(Settings::texts),
     };
     let programs: Vec<_> = instances.iter().map(program).collect();
-    let in_force = programs.iter().filter(|program| program.in_force);
-    let control = in_force.chain(&programs).find_map(|program| program.control.clone());
+    let in_force = programs.iter().find(|program| program.in_force);
+    let control = match in_force {
+        Some(program) => program.control.clone(),
+        None => programs.iter().find_map(|program| program.control.clone()),
+    };
     let (mut defaults, mut sockets, mut unseen) = (Vec::new(), Vec::new(), Vec::new());
     for namespace in namespaces {
         match namespace.default_control() {

@@ -198,10 +198,16 @@ fn program_emulator_and_simulator_mark_a_recorded_flow_alike() {
         ours / ROUNDS as f64,
         theirs / ROUNDS as f64
     );
-    let means = [ours, theirs].map(|sum| (sum / ROUNDS as f64).round());
-    // docs/src/kernel.md says so.
-    assert_eq!((once.len(), emulated, means), (20_000, 345, [340.0, 341.0]));
-    assert!((ours / theirs - 1.0).abs() <= 0.02, "{ours} marks, and {theirs} at the port");
+    let (ours, theirs) = (ours / ROUNDS as f64, theirs / ROUNDS as f64);
+    for others in [theirs, emulated as f64] {
+        assert!((ours / others - 1.0).abs() <= 0.02, "{ours} marks, and {others}");
+    }
+    let said = format!(
+        "marked {emulated} of them: means of {ROUNDS} rounds are {ours:.0} by this program and {theirs:.0} by the simulator's port"
+    );
+    let page =
+        include_str!("../../../../docs/src/kernel.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains(&said), "docs/src/kernel.md does not say: {said}");
 }
 
 #[test]

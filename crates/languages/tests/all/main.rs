@@ -12,9 +12,6 @@ mod simulation;
 use farspan_languages::{Distance, Event, Name, Program, ReplayError, Setting, simulated_windows};
 use std::path::Path;
 
-/// Above the largest difference that docs/src/kernel-tcp.md names, in packets: with its digits it would be another.
-const LARGEST: f64 = 0.000_85;
-
 /// The words of docs/src/kernel-tcp.md, with a space between each two.
 fn page() -> String {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/kernel-tcp.md");
@@ -36,6 +33,21 @@ fn compiled_from(name: Name, sources: &Path, folder: &Path) -> Option<Program> {
         }
         Err(error) => panic!("{}: {error:?}", name.text()),
     }
+}
+
+/// Holds a line of docs/src/kernel-tcp.md to what was found.
+fn hold_to_page(setting: &Setting, events: &str, distance: &Distance) {
+    let line = format!(
+        "| {} | {} Mbit/s, {} us | {events} | {:.4} | {:.0} |",
+        setting.name.text(),
+        setting.rate_bps / 1_000_000,
+        setting.base_rtt_us,
+        distance.largest,
+        distance.window
+    );
+    println!("{line}");
+    assert!(distance.is_small(), "{line}: {distance:?}");
+    assert!(page().contains(&line), "docs/src/kernel-tcp.md does not have: {line}");
 }
 
 /// How far the languages are apart over the events of a flow.

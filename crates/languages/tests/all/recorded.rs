@@ -1,7 +1,7 @@
 //! The events of flows that the simulator ran.
 
 use crate::simulation::{Bottleneck, record};
-use crate::{LARGEST, compiled, distance};
+use crate::{compiled, distance, hold_to_page};
 use farspan_languages::{Event, MSS, Name, Setting, Simulated};
 use farspan_transport::ack::{AckConfig, coalesced::CoalescedConfig};
 use farspan_units::{Bytes, Rate};
@@ -22,7 +22,11 @@ fn with_limits(setting: &Setting, events: &mut [Event]) {
     }
 }
 
-fn agree(name: Name, acks: AckConfig) {
+/// How the table of docs/src/kernel-tcp.md names the events.
+const SINGLE: &str = "recorded, an ACK a packet";
+const HELD: &str = "recorded, ACKs for up to 12";
+
+fn agree(name: Name, acks: AckConfig, events_are: &str) {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compiled(name, folder.path()) else { return };
     // Less than the windows of both want.
@@ -38,28 +42,28 @@ fn agree(name: Name, acks: AckConfig) {
         let marks = counted(|event| matches!(event, Event::Ack(ack) if ack.marked));
         let losses = counted(|event| matches!(event, Event::Loss { .. } | Event::Timeout { .. }));
         let distance = distance(&program, &setting, &events);
-        println!("{setting:?}: {} events, {marks} marked, {losses} losses: {distance:?}", events.len());
+        println!("{} events, {marks} marked, {losses} losses: {distance:?}", events.len());
         assert!(marks > 50, "the port marks");
-        assert!(distance.is_small() && distance.largest < LARGEST, "{distance:?}");
+        hold_to_page(&setting, events_are, &distance);
     }
 }
 
 #[test]
 fn recorded_flows_of_gemini() {
-    agree(Name::Gemini, AckConfig::default());
+    agree(Name::Gemini, AckConfig::default(), SINGLE);
 }
 
 #[test]
 fn recorded_flows_of_gemini_with_held_acks() {
-    agree(Name::Gemini, AckConfig::Coalesced(CoalescedConfig::default()));
+    agree(Name::Gemini, AckConfig::Coalesced(CoalescedConfig::default()), HELD);
 }
 
 #[test]
 fn recorded_flows_of_unocc() {
-    agree(Name::Unocc, AckConfig::default());
+    agree(Name::Unocc, AckConfig::default(), SINGLE);
 }
 
 #[test]
 fn recorded_flows_of_unocc_with_held_acks() {
-    agree(Name::Unocc, AckConfig::Coalesced(CoalescedConfig::default()));
+    agree(Name::Unocc, AckConfig::Coalesced(CoalescedConfig::default()), HELD);
 }

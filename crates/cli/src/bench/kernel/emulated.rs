@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The name of the emulation.
 const NAME: &str = "bench_kernel";
+/// Whether CUBIC ends slow start by HyStart: `1`, as usual, or `0`. It is the whole machine's. A kernel without CUBIC has no such file.
+const HYSTART: &str = "/sys/module/tcp_cubic/parameters/hystart";
 /// The kernel takes the namespaces of the last emulation away after it is down, which holds processors for as long.
 const PAUSE: std::time::Duration = std::time::Duration::from_secs(2);
 
@@ -98,6 +100,11 @@ impl Drop for End<'_> {
 /// Whether the control of a cell can be brought into the kernel at all.
 pub(super) fn check(cell: &Cell, itself: &Itself<'_>) -> Result<(), Failure> {
     let control = cell.control;
+    if control.name == "cubic" && std::fs::read_to_string(HYSTART).is_ok_and(|text| text.trim() == "0") {
+        return Err(Failure::BadInput(format!(
+            "CUBIC of this kernel is without HyStart, and that of the comparison has it: echo 1 > {HYSTART}"
+        )));
+    }
     control.parameters.map_or(Ok(()), |parameters| Installed::new(control.name, parameters, itself).map(drop))
 }
 

@@ -188,14 +188,16 @@ fn a_tenth_of_the_packets_lost_stops_no_flow() {
     let Some(object) = programs(&folder) else { return };
     for control in CONTROLS {
         let Some(lab) = lab(control) else { return };
+        // A super-packet would be lost as one.
+        lab.run(&["ip", "-n", "a", "link", "set", "va", "gso_max_segs", "1"]);
         let flow = lab.flow();
         tc(&lab, "b", &["qdisc", "add", "dev", "vb", "clsact"]);
         tc(&lab, "b", &["filter", "add", "dev", "vb", "ingress", "bpf", "da", "obj", &object, "sec", "lose"]);
         goes_on(&lab, 300);
         goes_on(&lab, 300);
-        // Each packet that was lost was sent again.
-        let again = counted(&lab, "retrans:");
-        assert!(again >= 30, "{control}: {again} packets of 600 were lost");
+        // Half as many as a tenth at least.
+        let (again, delivered) = (counted(&lab, "retrans:"), lab.delivered());
+        assert!(again > delivered / 20, "{control}: {again} sent again, {delivered} delivered");
         drop(flow);
     }
 }
