@@ -11,8 +11,8 @@ EBPF = ("gemini", "unocc")
 SINK = ["emu", "tcp", "sink"]
 
 
-def simulated(control):
-    """Settings of the simulator alone: bursts as of a NIC that cuts up what TCP hands over (TSO), and CUBIC's friendly window as Linux has it."""
+def as_linux(control):
+    """Settings of the simulator alone, as Linux has them: bursts as of a NIC that cuts up what TCP hands over (TSO), and CUBIC's friendly window."""
     older = [f"scheme.{site}.congestion.catches_up=false" for site in ("intra", "inter")] if control == "cubic" else []
     return ["transport.burst=64KiB", *older]
 

@@ -17,7 +17,7 @@ import tempfile
 import time
 
 import made_part
-from kernel_lab import Lab, rows, simulated, words
+from kernel_lab import Lab, as_linux, rows, words
 from kernel_runs import Series, arguments
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -102,7 +102,7 @@ def simulated_flows(farspan, folder, key, number):
     file, out = folder / "load.toml", folder / "simulated"
     file.write_text(text)
     command = [farspan, "run", file, "--scheme", control, "--seed", str(number), "--out", out, "--force", "--quiet"]
-    done = subprocess.run([*command, *words(settings + simulated(control))], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, *words(settings + as_linux(control))], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{key}: {done.stderr}")
     listed = folder / "fct.txt"

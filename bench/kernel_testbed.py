@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 import made_part
-from kernel_lab import Lab, rows, simulated, words
+from kernel_lab import Lab, as_linux, rows, words
 from kernel_runs import Series, arguments
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -129,7 +129,7 @@ def emulated(farspan, key, number):
 
 def simulated(farspan, key, number):
     one = cells()[key]
-    settings = [*one["settings"], *simulated(one["control"]), f"stop.time={one['seconds']}s", f"measure.goodput_from={one['since']}s"]
+    settings = [*one["settings"], *as_linux(one["control"]), f"stop.time={one['seconds']}s", f"measure.goodput_from={one['since']}s"]
     settings += [f"measure.goodput_until={one['seconds']}s", "measure.fairness_group=flows"]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
