@@ -22,6 +22,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration as Wait;
 
+/// Runs until delays are judged.
+const RUNS: u32 = 3;
 const SENDERS: u32 = 4;
 /// Of each sender: 100,000 in all.
 const PACKETS: u32 = 25_000;
@@ -164,8 +166,15 @@ fn quantile(sorted: &[Duration], q: f64) -> Duration {
     sorted[((sorted.len() - 1) as f64 * q) as usize]
 }
 
-/// Runs the generators, and holds the emulation to the simulator.
+/// Holds an emulation to the simulator: what the port does in each run, and delays in one that was not late, of a few.
 fn hold_to_the_model(name: &str, burst: u32, every_ns: u64) {
+    if !(0..RUNS).any(|_| run_beside_model(name, burst, every_ns)) {
+        eprintln!("SKIPPED: delays were not judged: this machine was late in each of {RUNS} runs");
+    }
+}
+
+/// Runs the generators; says whether delays are those of the model. Others are of a machine that was late.
+fn run_beside_model(name: &str, burst: u32, every_ns: u64) -> bool {
     let (to, from) = mpsc::channel();
     let observed = move |now: Time, seen: Seen<'_>| {
         let _ = match seen {
@@ -238,13 +247,8 @@ fn hold_to_the_model(name: &str, burst: u32, every_ns: u64) {
     assert_eq!(delays.len(), model.len(), "what the model delivers, programs got");
     let bound = Duration::from_us(judged.bound_p99_us as u64);
     let is_close = differences.iter().all(|difference| *difference <= bound);
-    if is_busy && !is_close {
-        eprintln!(
-            "SKIPPED: delays were not judged: this machine does other things, and the programs were late themselves"
-        );
-        return;
-    }
-    assert!(is_close || judged.void, "{differences:?} in a run that holds");
+    assert!(is_close || is_busy || judged.void, "{differences:?} in a run that holds");
+    is_close
 }
 
 #[test]
