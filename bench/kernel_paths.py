@@ -2,7 +2,7 @@
 beside one of the emulator. Writes the tables of docs/src/kernel-paths.md.
 
 usage: kernel_paths.py FARSPAN [--only PART]  runs what is missing (root, Linux), keeps the numbers in bench/kernel_paths.json, and writes
-                                              the page. Parts: clean, peers, phantom. Half an hour
+                                              the page. Parts: clean, peers, phantom, acks. Half an hour
        kernel_paths.py [--check]              writes the page from the kept numbers (or compares it)
 """
 import contextlib
@@ -193,6 +193,52 @@ def phantom(farspan, series):
         series.fill(f"phantom {where}", RUNS, lambda number, where=where: once(number, where))
 
 
+# Seconds of a run; UnoCC's period of epochs inside a datacenter.
+ACKS_SECONDS, EPOCH_US = 10, 14
+
+
+def acks(farspan, series):
+    """For how many packets an ACK speaks, and how far ACKs are apart: over the emulator packet by packet, and between two namespaces with
+    super-packets."""
+
+    def emulated(number):
+        settings = ["topology.buffer=500KB", *PHANTOM_PORT]
+        with tempfile.TemporaryDirectory() as folder, Lab(farspan, pathlib.Path(folder), SCENARIO, "unocc", number, settings, ["line_rate=200Mbps"]) as lab:
+            lab.sink(2)
+            said = lab.said(lab.send(0, "10.0.0.3", ACKS_SECONDS, since=2))
+        return {"kernel": acks_of(said)}, lab.void(said["held_back"])
+
+    def clean(number):
+        with installed(farspan, {"unocc": CLEAN["unocc"]}), two_hosts(farspan) as (sender, receiver):
+            set_all(receiver, {"tcp_congestion_control": "unocc"})
+            sink = subprocess.Popen(at(receiver, farspan, *SINK), stdout=subprocess.PIPE, text=True)
+            try:
+                sink.stdout.readline()
+                said = json.loads(run(*at(sender, farspan, *flows("10.7.0.2", ACKS_SECONDS, "unocc", since=2))))
+            finally:
+                sink.kill()
+                sink.wait()
+        return {"kernel": acks_of(said)}, []
+
+    series.fill("acks emulator", RUNS, emulated)
+    series.fill("acks veth", RUNS, clean)
+
+
+def acks_of(said):
+    numbers = {"mbps": said["bps"][0] / 1e6, "packets": said["packets_per_ack"], "gap_us": said["ack_gap_us"]}
+    return {name: round(value, 3) for name, value in numbers.items()}
+
+
+def acks_table(series):
+    lines = []
+    for where, label in (("emulator", "the emulator, 200 Mbit/s and 20 ms, packet by packet"), ("veth", "two namespaces, super-packets")):
+        runs = series.of(f"acks {where}")
+        values = [spread([run[name] for run in runs], digits) for name, digits in (("mbps", 1), ("packets", 1), ("gap_us", 1))]
+        epoch = f"{max(EPOCH_US, statistics.median(run['gap_us'] for run in runs)):.0f}" if runs else ""
+        lines.append([label, *values, epoch, series.counts(f"acks {where}")])
+    return rows(["path", "Mbit/s", "packets an ACK", "between ACKs, us", "an epoch, us, at least", "runs / void"], lines)
+
+
 def spread(values, digits):
     values = sorted(values)
     return f"{statistics.median(values):.{digits}f} ({values[0]:.{digits}f} to {values[-1]:.{digits}f})" if values else ""
@@ -229,7 +275,7 @@ def phantom_table(series):
     return rows(["phantom queue", "Mbit/s", "smoothed RTT, ms", "runs / void"], lines)
 
 
-PARTS = {"clean": (clean, clean_table), "peers": (peers, peers_table), "phantom": (phantom, phantom_table)}
+PARTS = {"clean": (clean, clean_table), "peers": (peers, peers_table), "phantom": (phantom, phantom_table), "acks": (acks, acks_table)}
 
 
 def main():

@@ -63,6 +63,10 @@ pub struct FlowsFound {
     pub bps: Vec<f64>,
     /// The median of their smoothed round trips, sampled ten times a second, in ms.
     pub rtt_ms: f64,
+    /// The packets for which an ACK speaks in the mean. A super-packet counts with all its segments.
+    pub packets_per_ack: f64,
+    /// The mean time between two ACKs of a flow, in us.
+    pub ack_gap_us: f64,
     /// Why the numbers do not count, if they do not: a window of the receiver or a buffer of the sender held a flow back for more than 1%
     /// of its busy time.
     pub held_back: Option<String>,
@@ -97,6 +101,9 @@ pub struct MessagesFound {
 struct Info {
     rtt_us: u32,
     bytes_acked: u64,
+    /// Packets that came: ACKs, where nothing else is sent back.
+    segs_in: u32,
+    delivered: u32,
     busy_us: u64,
     /// The larger of the times in which the receiver's window and the sender's buffer were in the way.
     held_us: u64,
@@ -110,6 +117,8 @@ impl Info {
         Ok(Self {
             rtt_us: u32_at(68),
             bytes_acked: u64_at(120),
+            segs_in: u32_at(140),
+            delivered: u32_at(192),
             busy_us: u64_at(168),
             held_us: u64_at(176).max(u64_at(184)),
         })
@@ -211,10 +220,17 @@ pub fn send_flows(flows: &Flows) -> io::Result<FlowsFound> {
     let (first_at, first) = first.ok_or_else(|| io::Error::other("they end before they are measured"))?;
     let seconds = (now - first_at) as f64 / 1e9;
     let bps = |(last, first): (&Info, &Info)| (last.bytes_acked - first.bytes_acked) as f64 * 8.0 / seconds;
+    let since = |of: fn(&Info) -> u32| {
+        let both = last.iter().zip(&first);
+        both.map(|(last, first)| f64::from(of(last).wrapping_sub(of(first)))).sum::<f64>()
+    };
+    let (acks, delivered) = (since(|info| info.segs_in).max(1.0), since(|info| info.delivered));
     Ok(FlowsFound {
         control: control_of(sockets.first().ok_or_else(|| io::Error::other("there is no flow"))?)?,
         bps: last.iter().zip(&first).map(bps).collect(),
         rtt_ms: median(&rtts) / 1e3,
+        packets_per_ack: delivered / acks,
+        ack_gap_us: seconds * 1e6 * sockets.len() as f64 / acks,
         held_back: held_back(last.iter().map(Info::held).fold(0.0, f64::max)),
     })
 }
@@ -294,6 +310,8 @@ mod tests {
         let found = send_flows(&flows).unwrap();
         assert_eq!((found.control.as_str(), found.bps.len()), ("reno", 2));
         assert!(found.bps.iter().all(|bps| *bps > 1e6) && found.rtt_ms > 0.0, "{found:?}");
+        // A receiver acknowledges every other packet at least, and of super-packets each.
+        assert!((1.0..100.0).contains(&found.packets_per_ack) && found.ack_gap_us > 0.0, "{found:?}");
         let messages = Messages {
             control: "reno".to_owned(),
             to: Ipv4Addr::LOCALHOST,
