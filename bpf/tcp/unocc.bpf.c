@@ -238,9 +238,14 @@ INLINE int evaluate_qa(struct unocc *u, const struct tcp_sock *tp, __u64 now_us)
 	return 1;
 }
 
-/* Counts the ACK in its Quick Adapt period; evaluates the period if it is over, and opens the next. */
+/*
+ * Counts the ACK in its Quick Adapt period; evaluates the period if it is over, and opens the next. A period is a round trip: that of
+ * this ACK, or the smoothed one where it is longer. On a busy host one packet comes through several times as fast as those beside it.
+ */
 INLINE void on_qa_ack(struct unocc *u, const struct tcp_sock *tp, const struct ack_event *ack)
 {
+	__u32 period_us = ack->rtt_us ? max_u64(ack->rtt_us, tp->srtt_us >> 3) : u->qa_period_us;
+
 	if (u->in_qa) {
 		u->qa_acked_pkts += ack->acked_pkts;
 		if (ack->now_us < u->qa_us || evaluate_qa(u, tp, ack->now_us))
@@ -248,7 +253,7 @@ INLINE void on_qa_ack(struct unocc *u, const struct tcp_sock *tp, const struct a
 	} else if (!ack->rtt_us || ack->sent_at_us < u->qa_us) {
 		return;
 	}
-	open_qa(u, ack->now_us, ack->rtt_us ? ack->rtt_us : u->qa_period_us, ack->in_flight_pkts);
+	open_qa(u, ack->now_us, period_us, ack->in_flight_pkts);
 }
 
 SEC("struct_ops")

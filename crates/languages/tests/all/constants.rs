@@ -72,6 +72,10 @@ const UNSEEN: &[(&str, &str)] = &[
         "if (params.base_rtt_us || tp->srtt_us >> 3)",
         "whether the handshake had a round trip: it has one here",
     ),
+    (
+        "max_u64(ack->rtt_us, tp->srtt_us >> 3)",
+        "the unit of smoothed round trips, which the simulator does not have; a test of the C program has them",
+    ),
     (".base_rtt_floor_us", "where base round trips are measured; the simulator knows them"),
     ("min_u64((idle - 1) / rto, 63)", "a bound of 64 bits: the change beside it is seen"),
     ("params.min_cwnd_pkts << 32", "a fixed point, which the change of the parameter shows"),

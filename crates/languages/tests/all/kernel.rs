@@ -140,6 +140,22 @@ fn unocc_keeps_one_packet_where_nothing_of_the_first_window_arrives() {
     assert_eq!(whole, [1727, 1, 1]);
 }
 
+/// The smoothed round trip is 20 ms, in which most of the window is acknowledged.
+#[test]
+fn a_packet_that_comes_through_quickly_makes_no_short_period_of_quick_adapt() {
+    let lines = (1..=110).fold("a 1000000 2000 12 0 1000 1\n".to_owned(), |mut text, n| {
+        writeln!(text, "a {} 20000 12 0 1000 1", 1_000_000 + 200 * n).unwrap();
+        text
+    });
+    let parameters = ["start_pkts=0", "base_rtt_us=20000"];
+    let Some(windows) = replay(Name::Unocc, &parameters, &lines) else { return };
+    assert!(windows.iter().all(|&(whole, _)| whole == 1727), "{windows:?}");
+    // A period of 20 ms in which less than half of it is.
+    let few = lines.replace(" 12 0", " 4 0");
+    let windows = replay(Name::Unocc, &parameters, &few).unwrap();
+    assert!(windows[111].0 < 500, "{:?}", windows[111]);
+}
+
 #[test]
 fn unocc_keeps_its_window_at_losses_and_at_a_time_out_with_acks() {
     let lines = format!("{}l 1020000\nt 1020100 3\n", acks(1_000_000, 2000, 0, 1));
