@@ -6,7 +6,7 @@ mod emulated;
 mod kept;
 
 use self::cells::{Cell, Measure, Traffic};
-use self::kept::{Judged, Kept, Numbers, Runs, Unfinished};
+use self::kept::{Judged, Kept, Numbers, Unfinished};
 use crate::format::Table;
 use crate::progress::{catch_interrupts, interrupted};
 use crate::{Failure, Itself, output};
@@ -77,8 +77,7 @@ pub fn kernel(args: &BenchKernelArgs, itself: &Itself<'_>) -> Result<(), Failure
                 || interrupted()
         };
         let repeat = usize::from(args.repeat);
-        let is_whole = |runs: &Runs| runs.kernel.len() >= repeat && runs.simulated.len() >= repeat;
-        let missing: Vec<_> = cells.iter().filter(|cell| !is_whole(kept.of(cell))).collect();
+        let missing: Vec<_> = cells.iter().filter(|cell| !kept.is_whole(cell, repeat)).collect();
         // A control that cannot be had shows before hours of runs.
         let mut controls = missing.clone();
         controls.dedup_by_key(|cell| cell.control.name);

@@ -48,6 +48,12 @@ impl Kept {
         self.0.entry(cell.key.clone()).or_default()
     }
 
+    /// Whether a cell has so many runs on both clocks.
+    pub(super) fn is_whole(&self, cell: &Cell, least: usize) -> bool {
+        let runs = self.0.get(&cell.key);
+        runs.is_some_and(|runs| runs.kernel.len() >= least && runs.simulated.len() >= least)
+    }
+
     /// The cells that were begun and have less than so many runs of the kernel.
     pub(super) fn unfinished(&self, cells: &[Cell], least: usize) -> Vec<Unfinished> {
         let begun = cells.iter().filter_map(|cell| Some((cell, self.0.get(&cell.key)?)));
@@ -169,6 +175,7 @@ mod tests {
         *kept.of(&cells[0]) =
             Runs { kernel: vec![run(1.0, 1.0)], simulated: vec![run(1.0, 1.0)], void: vec![] };
         assert_eq!((kept.judged(&cells, 2).len(), kept.judged(&cells, 1).len()), (0, 2));
+        assert!(kept.is_whole(&cells[0], 1) && !kept.is_whole(&cells[0], 2) && !kept.is_whole(&cells[1], 0));
         let unfinished = [2, 1].map(|least| kept.unfinished(&cells, least));
         assert_eq!((unfinished[0][0].runs, unfinished[0].len(), unfinished[1].len()), (1, 1, 0));
     }
