@@ -68,7 +68,7 @@ impl Probe {
     }
 }
 
-/// What sends the probes of each host. They pass by the queue of their host: they measure the emulator, and not what programs send.
+/// The sockets that send the probes of each host. Probes pass by the queue of their host: they measure the emulator, and not what programs send.
 pub(super) type Sockets = Vec<OwnedFd>;
 
 /// A socket of the host in whose namespace the calling thread is.
