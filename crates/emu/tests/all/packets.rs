@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_types, reason = "programs have real sockets")]
 
 use crate::lab::{can_run, run};
+use farspan_emu::prepare_host;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto, recv, sendto, socket};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
@@ -158,6 +159,23 @@ fn what_still_waits_at_a_host_and_what_found_no_room_there_is_counted() {
     assert!(judged.read.p99_us.is_some_and(|us| us < 100_000.0), "{judged:?}");
     let host = results.ports.iter().find(|port| port.name.starts_with("host0->")).unwrap();
     assert_eq!(host.drops, packets.dropped);
+}
+
+#[test]
+fn a_host_is_prepared_for_measurements_of_tcp() {
+    if !can_run() {
+        return;
+    }
+    let mut found = Vec::new();
+    run("prepared", STAR, |hosts| {
+        found = hosts.at(1, || {
+            prepare_host(Some("reno")).unwrap();
+            let read = |key| std::fs::read_to_string(format!("/proc/sys/net/ipv4/{key}")).unwrap();
+            let keys = ["tcp_no_metrics_save", "tcp_timestamps", "tcp_congestion_control", "tcp_ecn"];
+            keys.map(|key| read(key).trim().to_owned()).to_vec()
+        });
+    });
+    assert_eq!(found, ["1", "1", "reno", "1"]);
 }
 
 /// An echo request of ICMP (RFC 792).
