@@ -85,17 +85,20 @@ def measure(farspan, folder, delay, mbps):
 
     def median(of):
         values = [value for one in found if (value := of(one)) is not None]
-        return statistics.median(values) if values else 0
+        return statistics.median_high(values) if values else None
+
+    def whole(value, times=1):
+        return value if value is None else round(times * value)
 
     return {
         "rtt_ms": 4 * delay,
         "mbps": mbps,
-        "packets_per_s": round(median(lambda one: one["packets"]["read"]) / SECONDS),
+        "packets_per_s": whole(median(lambda one: one["packets"]["read"]), 1 / SECONDS),
         "void": sum(one["void"] for one in found),
         "runs": RUNS,
-        "release_us": [round(median(lambda one, key=key: one["release"][key])) for key in ("p50_us", "p99_us")],
-        "excess_p99_us": round(median(lambda one: one["excess"]["p99_us"])),
-        "core_percent": round(100 * median(lambda one: one["core_share"])),
+        "release_us": [whole(median(lambda one, key=key: one["release"][key])) for key in ("p50_us", "p99_us")],
+        "excess_p99_us": whole(median(lambda one: one["excess"]["p99_us"])),
+        "core_percent": whole(median(lambda one: one["core_share"]), 100),
     }
 
 
@@ -123,9 +126,12 @@ def table(kept):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("farspan", nargs="?")
-    parser.add_argument("--keep", action="store_true")
-    parser.add_argument("--check", action="store_true")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--keep", action="store_true")
+    how.add_argument("--check", action="store_true")
     options = parser.parse_args()
+    if options.check and options.farspan or options.keep and not options.farspan:
+        parser.error("FARSPAN [--keep] measures, --check compares the page")
     if options.farspan:
         kept = {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "rows": []}
         with tempfile.TemporaryDirectory() as folder:

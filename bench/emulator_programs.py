@@ -71,6 +71,7 @@ FRAGMENTS = """
 import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 if sys.argv[1] == "take":
+    s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26)  # SO_RCVBUFFORCE
     s.bind(("", 7001))
     s.settimeout(20)
     print("ready", flush=True)
@@ -184,7 +185,7 @@ def iperf(farspan, folder, quick):
             found = json.loads(lab.said(0, "iperf3", "-c", address, "-t", seconds, "-J", *more))
             server.wait()
         rate = found["end"]["sum_received"]["bits_per_second"] / 1e6
-        assert lab.judged["void"] or rate >= LEAST_SHARE * 100, rate
+        assert lab.judged["void"] or quick or rate >= LEAST_SHARE * 100, rate
         yield row(f"iperf3, {name}, {seconds} s over 100 Mbit/s and 20 ms", f"{rate:.1f} Mbit/s", lab)
 
 
@@ -224,7 +225,7 @@ def fragments(farspan, folder, _):
         refused = lab.at(0, "ping", "-M", "do", "-s", "1473", "-c", "1", "-W", "1", "10.0.0.2", stderr=subprocess.STDOUT)
         text = refused.communicate()[0]
         fits = lab.at(0, "ping", "-M", "do", "-s", "1472", "-c", "1", "-W", "1", "10.0.0.2").wait()
-    assert got == 200 and fits == 0 and "mtu=1500" in text.replace(" = ", "="), (got, fits, text)
+    assert (got == 200 or lab.judged["void"]) and fits == 0 and "mtu=1500" in text.replace(" = ", "="), (got, fits, text)
     yield row("200 datagrams of 8,000 bytes, in fragments", f"{got} received whole", lab)
     yield row("ping -M do of 1,501 bytes over an MTU of 1,500", "refused, with the MTU; 1,500 bytes pass", lab)
 
@@ -241,6 +242,8 @@ def main():
     for option in ("--quick", "--keep", "--check"):
         how.add_argument(option, action="store_true")
     options = parser.parse_args()
+    if options.check and options.farspan or (options.keep or options.quick) and not options.farspan:
+        parser.error("FARSPAN [--quick | --keep] runs programs, --check compares the page")
     if options.farspan:
         print(f"load average before: {os.getloadavg()[0]:.1f}; {os.cpu_count()} cores\n")
         rows = []

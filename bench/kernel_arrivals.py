@@ -73,7 +73,8 @@ def main():
     # A port is first in, first out, and has room for all: number and sequence number of the n-th packet are the same behind it.
     same = [(one[1][4:6], one[1][24:28]) for one in came] == [(one[1][4:6], one[1][24:28]) for one in left]
     if warnings or len(came) < PACKETS or not same:
-        sys.exit(f"{len(came):,} packets came, of {PACKETS:,}; {warnings or ('all' if same else 'not all')} left in order: run it on a quiet machine")
+        order = "all left in order" if same else "not all left in order"
+        sys.exit(f"{len(came):,} packets came, of {PACKETS:,}; {order}; {warnings}: run it on a quiet machine")
     lines, before = [], 0
     for (at, _, length), (_, head, _) in zip(came, left, strict=True):
         lines.append((at + LINK_DELAY_NS - before, length, int(head[1] & 3 == 3)))

@@ -23,8 +23,8 @@ def words(settings):
 
 def flows(to, until, control="", count=1, start=0, since=0):
     """So many flows to a sink that send from `start` to `until`, in seconds; says what of each was acknowledged since `since`, the median
-    of their smoothed round trips then, and why they do not count, if a window or buffer of the
-    hosts held one back."""
+    of their smoothed round trips then, and why they do not count, if they
+    do not: a window or buffer of the hosts held one back."""
     named = ["--control", control] if control else []
     times = [word for name, at in (("start", start), ("since", since), ("until", until)) for word in (f"--{name}", f"{at}s")]
     return ["emu", "tcp", "flows", to, *named, "--count", str(count), *times]

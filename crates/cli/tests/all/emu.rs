@@ -143,10 +143,17 @@ fn a_program_runs_at_a_host_and_the_results_are_those_of_a_run() {
     assert_eq!(code(&lab.down()), 2, "it is not up any more");
 }
 
-/// Devices, addresses and routes of the machine itself.
+/// Devices, addresses and routes of the machine itself that look as if an emulation had made them.
 fn machine() -> Vec<String> {
-    let shown = |words: &[&str]| stdout(&Command::new("ip").args(words).output().unwrap());
-    [&["-o", "link"][..], &["-o", "address"], &["route"], &["-6", "route"]].map(shown).to_vec()
+    let shown = |words: &[&str]| {
+        let output = Command::new("ip").args(words).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", stderr(&output));
+        stdout(&output)
+    };
+    let all = [&["-o", "link"][..], &["-o", "address"], &["route"], &["-6", "route"]].map(shown).concat();
+    let is_ours = |line: &&str| ["10.0.0.", "fd66:6172:7370", " tun"].iter().any(|part| line.contains(part));
+    // What is left of an address or a route, and the state of a link, change by themselves.
+    all.lines().filter(is_ours).map(|line| line.split_whitespace().take(4).collect()).collect()
 }
 
 #[test]
@@ -164,7 +171,7 @@ fn come_and_go(rounds: u32) {
     if !can_run() {
         return;
     }
-    let (lab, beside) = (Lab::new("twin_a"), Lab::new("twin_b"));
+    let [lab, beside] = ["a", "b"].map(|twin| Lab::new(&format!("twin{rounds}_{twin}")));
     // A program of this name shows in the list of processes.
     let (outlives, before) = (lab.folder.path(&lab.name), machine());
     std::fs::copy("/bin/sleep", &outlives).unwrap();
@@ -175,6 +182,11 @@ fn come_and_go(rounds: u32) {
         // A program that would outlive the emulation.
         let program = format!("{outlives} 1000 </dev/null >/dev/null 2>&1 &");
         assert_eq!(code(&lab.exec("0", &["sh", "-c", &program])), 0);
+        let runs = |_| {
+            std::thread::park_timeout(Duration::from_millis(1));
+            lab.traces().iter().any(|line| line.starts_with(&outlives))
+        };
+        assert!((0..5_000).any(runs), "round {round}: it does not run");
         if round % 2 == 0 {
             lab.kill();
             if round % 4 == 2 {

@@ -54,11 +54,11 @@ impl Kept {
         runs.is_some_and(|runs| runs.kernel.len() >= least && runs.simulated.len() >= least)
     }
 
-    /// The cells that were begun and have less than so many runs of the kernel.
+    /// The cells that were begun and have less than so many runs.
     pub(super) fn unfinished(&self, cells: &[Cell], least: usize) -> Vec<Unfinished> {
         let begun = cells.iter().filter_map(|cell| Some((cell, self.0.get(&cell.key)?)));
-        let few =
-            begun.filter(|(_, runs)| runs.kernel.len() < least && runs.kernel.len() + runs.void.len() > 0);
+        let few = begun
+            .filter(|(cell, runs)| !self.is_whole(cell, least) && runs.kernel.len() + runs.void.len() > 0);
         let unfinished = |(cell, runs): (&Cell, &Runs)| Unfinished {
             cell: cell.key.clone(),
             runs: runs.kernel.len(),
@@ -67,10 +67,9 @@ impl Kept {
         few.map(unfinished).collect()
     }
 
-    /// The cells whose runs of the kernel are at least so many, judged.
+    /// The cells that have so many runs, judged.
     pub(super) fn judged(&self, cells: &[Cell], least: usize) -> Vec<Judged> {
-        let runs =
-            |cell: &Cell| self.0.get(&cell.key).filter(|runs| runs.kernel.len() >= least.max(1)).cloned();
+        let runs = |cell: &Cell| self.0.get(&cell.key).filter(|_| self.is_whole(cell, least.max(1))).cloned();
         let known = cells.iter().filter_map(|cell| Some((cell, runs(cell)?)));
         known
             .flat_map(|(cell, runs)| {
@@ -176,6 +175,9 @@ mod tests {
             Runs { kernel: vec![run(1.0, 1.0)], simulated: vec![run(1.0, 1.0)], void: vec![] };
         assert_eq!((kept.judged(&cells, 2).len(), kept.judged(&cells, 1).len()), (0, 2));
         assert!(kept.is_whole(&cells[0], 1) && !kept.is_whole(&cells[0], 2) && !kept.is_whole(&cells[1], 0));
+        kept.of(&cells[2]).kernel.push(run(1.0, 1.0));
+        assert!(!kept.is_whole(&cells[2], 1), "the simulator has none");
+        kept.of(&cells[2]).kernel.clear();
         let unfinished = [2, 1].map(|least| kept.unfinished(&cells, least));
         assert_eq!((unfinished[0][0].runs, unfinished[0].len(), unfinished[1].len()), (1, 1, 0));
     }
