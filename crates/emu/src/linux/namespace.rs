@@ -1,6 +1,7 @@
 //! Network namespaces: a host each. They are made by `ip`, of iproute2, so that `ip netns` knows them too.
 
 use super::name::Namespace;
+use super::state::is_ending;
 use super::tun::{DEVICE, Tun};
 use crate::address::{V4_PREFIX, V6_PREFIX, v4, v6};
 use farspan_units::{Bytes, HostId};
@@ -203,7 +204,8 @@ pub(super) fn end_orphans(leader: u32) {
 }
 
 fn orphans(leader: u32) -> Vec<Pid> {
-    if PathBuf::from(format!("/proc/{leader}")).exists() {
+    // One that was killed has its number until its parent asks for its end.
+    if !is_ending(leader) {
         return Vec::new();
     }
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
