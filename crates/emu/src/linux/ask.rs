@@ -252,7 +252,10 @@ pub fn down(name: &Name) -> Result<Option<Verdict>, DownError> {
         return Err(DownError::NotRoot);
     }
     let folder = Folder::of(name);
-    if let Some(pid) = folder.holder().filter(|_| folder.is_up()) {
+    // This process is not to end itself. Where it runs the emulation, that is not removed; where it has ended it, a program that another
+    // thread is starting may have the lock for a moment more.
+    let is_other = |pid: &u32| *pid != std::process::id();
+    if let Some(pid) = folder.holder().filter(is_other).filter(|_| folder.is_up()) {
         stop(pid)?;
     }
     // From here on nobody else makes or clears it. The command that started one which did not come up clears it as well.
