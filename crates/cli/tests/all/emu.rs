@@ -162,7 +162,7 @@ fn nothing_is_left_of_emulations_that_end_or_are_killed() {
 }
 
 #[test]
-#[ignore = "it takes minutes: .ci/run asks for it"]
+#[ignore = "half a minute, and .ci/run asks for it"]
 fn nothing_is_left_of_a_hundred_emulations() {
     come_and_go(100);
 }

@@ -149,7 +149,7 @@ fn is_whole_machine(first: &Path) -> bool {
 /// and ECN.
 ///
 /// # Errors
-/// If a setting is refused, such as without root.
+/// If a setting is refused, such as without root, or this process is at no host.
 pub fn prepare_host(control: Option<&str>) -> io::Result<()> {
     if network("1").is_some_and(|first| is_whole_machine(&first)) {
         return Err(io::Error::other(
