@@ -174,6 +174,7 @@ fn tcp(writer: &mut Writer, number: u64) {
         writer.key(key, draw.often(50));
     }
     writer.word("burst", draw.pick(&["0B", "20KB", "64KiB"]));
+    writer.key("unpaced", draw.pick(&[0, 10]));
     writer.word("connections", draw.pick(&["per_flow", "per_pair", "per_pair"]));
     writer.key("idle_restart", draw.often(50));
     if !writer.text.contains("\nack = ") && draw.often(50) {

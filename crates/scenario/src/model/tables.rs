@@ -100,6 +100,8 @@ tables! {
         /// Payload that leaves in one go at most, two packets at least, as TCP's segments do that NICs cut up ("64KiB"); "0B": each
         /// packet leaves by itself. Default: 0B.
         burst: Bytes,
+        /// The pacer holds nothing back before so many packets of a connection have left, where "burst" is on; Linux: 10. Default: 0.
+        unpaced: u32,
         /// Whether a cut of the window on loss is spread over a round trip (proportional rate reduction, RFC 9937), of flows whose
         /// recovery is "rack". Default: false.
         prr: bool,

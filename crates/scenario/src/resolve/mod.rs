@@ -259,6 +259,7 @@ fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError>
         connections,
         idle_restart: written.idle_restart.unwrap_or(true),
         burst: written.burst.unwrap_or(Bytes::ZERO),
+        unpaced: written.unpaced.unwrap_or(0),
         prr: written.prr.unwrap_or(false),
     })
 }

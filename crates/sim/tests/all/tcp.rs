@@ -42,7 +42,7 @@ fn tcp() -> Scheme {
     (scheme.recovery.policy, scheme.recovery.rto) = (RecoveryPolicy::Rack, RTO);
     scheme.profile.acks = AckConfig::Delayed(DelayedConfig::default());
     scheme.connection =
-        Connection { handshake: true, burst: Bytes::new(65_536), prr: true, idle_restart: true };
+        Connection { handshake: true, burst: Bytes::new(65_536), unpaced: 0, prr: true, idle_restart: true };
     scheme
 }
 

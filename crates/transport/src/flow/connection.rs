@@ -9,6 +9,9 @@ pub struct Connection {
     pub handshake: bool,
     /// Payload that leaves in one go at most, as segments that the NIC cuts up do; zero: each packet leaves by itself.
     pub burst: Bytes,
+    /// The pacer holds nothing back before so many packets of a connection have left, where there are bursts: Linux paces from the
+    /// tenth on.
+    pub unpaced: u32,
     /// Whether a cut on loss is spread over the round trip in which it is made: proportional rate reduction (RFC 9937). Not of
     /// controls that take [samples of the delivery rate](crate::congestion::Needs::send_record): they govern their own recovery.
     pub prr: bool,

@@ -3,7 +3,8 @@
 //! A sender waits until so much may leave as is worth a burst (Linux, `tcp_tso_should_defer`): the smallest of the largest
 //! burst, what the flow's rate sends in a millisecond, and a third of the window. It does not wait with nothing in flight,
 //! with less left of the message than may leave, nor with a packet that is lost. A burst is no larger than the first two of
-//! these, but two packets at least (`tcp_tso_autosize`). It keeps its turn at the NIC; a pacer holds back the next one.
+//! these, but two packets at least (`tcp_tso_autosize`). It keeps its turn at the NIC; a pacer holds back the next one, but for the
+//! first packets of a connection where its scheme says so (`tcp_update_skb_after_send`).
 //! Left out: that Linux takes two windows a round trip in slow start, and does not wait long after an application wrote, nor where
 //! the next ACK is far off.
 
@@ -109,9 +110,12 @@ impl Sender {
 
     /// A packet has left: others of its burst follow at once.
     pub(super) fn end_burst(&mut self, now: Time) {
-        let (mss, has_data) = (self.route.path.mss, self.has_data());
+        let (mss, has_data, unpaced) = (self.route.path.mss, self.has_data(), self.route.connection.unpaced);
         let connection = self.cold.as_deref_mut().and_then(|cold| cold.connection.as_deref_mut());
         let Some(ConnectionState { bursts: Some(bursts), .. }) = connection else { return };
+        if self.sent.next() < unpaced {
+            self.pacer = Pacer::new(now);
+        }
         bursts.pacer = self.pacer;
         bursts.left = if has_data { bursts.left.saturating_sub(mss) } else { Bytes::ZERO };
         if !bursts.left.is_zero() {

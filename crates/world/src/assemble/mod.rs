@@ -410,8 +410,8 @@ fn check_persistent(spec: &Spec) -> Result<(), ValueError> {
 
 /// The habits of TCP's connections that a scenario's flows have.
 const fn connection(transport: &Transport) -> Connection {
-    let &Transport { handshake, burst, prr, idle_restart, .. } = transport;
-    Connection { handshake, burst, prr, idle_restart }
+    let &Transport { handshake, burst, unpaced, prr, idle_restart, .. } = transport;
+    Connection { handshake, burst, unpaced, prr, idle_restart }
 }
 
 /// The path selectors of parts of the workload that have their own.

@@ -45,6 +45,7 @@ pub(super) const CONTROLS: [Control; 4] = [
             NO_MARKS,
             "scheme.intra.congestion.hystart=linux",
             "scheme.intra.congestion.catches_up=false",
+            "scheme.intra.congestion.whole_packets=true",
             "scheme.intra.window_check=fits",
             LEAST_CWND,
         ],
@@ -74,8 +75,9 @@ pub(super) const CONTROLS: [Control; 4] = [
     },
 ];
 
-/// Settings of the simulator alone: the kernel sends bursts of up to 64 KB (TSO), which the host's own kernel cuts up here.
-const SIMULATED: &str = "transport.burst=64KiB";
+/// Settings of the simulator alone: the kernel sends bursts of up to 64 KB (TSO), which the host's own kernel cuts up here, and
+/// paces from the tenth packet on.
+const SIMULATED: [&str; 2] = ["transport.burst=64KiB", "transport.unpaced=10"];
 
 /// The flows of a cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -198,7 +200,8 @@ impl Cell {
     pub(super) fn simulated(&self, seed: u64) -> Request {
         let mut request = Request { is_idle: false, ..self.emulated(seed) };
         let seconds = self.control.seconds;
-        request.set.extend([SIMULATED.to_owned(), format!("stop.time={seconds}s")]);
+        request.set.extend(SIMULATED.map(str::to_owned));
+        request.set.push(format!("stop.time={seconds}s"));
         match self.traffic {
             Traffic::Completion(size) => request.set.push(format!("workload.flow_size={}B", size.get())),
             Traffic::Steady | Traffic::Share => request.set.extend([

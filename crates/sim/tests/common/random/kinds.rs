@@ -29,7 +29,9 @@ pub fn policy_spec(seed: u64) -> Spec {
 /// A connection as TCP's, or none.
 fn connection(draw: &mut Draw, mss: Bytes) -> Connection {
     let burst = if draw.one_in(2) { Bytes::ZERO } else { mss * draw.spread(1, 30) };
-    Connection { handshake: draw.one_in(2), burst, prr: draw.one_in(2), idle_restart: false }
+    let (handshake, prr) = (draw.one_in(2), draw.one_in(2));
+    let unpaced = if draw.one_in(2) { 0 } else { draw.spread(1, 30) as u32 };
+    Connection { handshake, burst, unpaced, prr, idle_restart: false }
 }
 
 /// The world of a seed, as [`policy_spec`], in which flows of a few pairs of hosts are messages of one connection each.

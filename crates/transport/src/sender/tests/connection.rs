@@ -144,6 +144,16 @@ fn a_burst_is_no_more_than_a_millisecond_at_the_flow_s_rate_and_the_pacer_holds_
 }
 
 #[test]
+fn the_first_packets_of_a_connection_are_not_paced_where_its_scheme_says_so() {
+    let pacing_rate = Some(Rate::from_bps(8 * 4160 * 8 * 1000));
+    let connection = Connection { unpaced: 10, ..bursts(16) };
+    let mut bench = Bench::new(Setup { pacing_rate, ..connected(40, connection) });
+    // Two bursts of eight: the second one has the tenth packet, from which on the pacer counts.
+    assert_eq!(bench.send(us(0)).len(), 16);
+    assert!(bench.sender.next_send().is_some_and(|at| at > us(850) && at <= us(875)), "seven packets later");
+}
+
+#[test]
 fn a_burst_that_is_leaving_keeps_its_turn() {
     let mut bench = Bench::new(connected(40, bursts(4)));
     bench.sender.set_scheduled(true);

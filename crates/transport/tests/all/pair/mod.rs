@@ -452,11 +452,13 @@ fn all_profiles() -> impl Iterator<Item = FlowProfile> {
 
 /// A connection as TCP's, or none.
 fn any_connection() -> impl Strategy<Value = Connection> {
-    let burst = prop_oneof![2 => Just(0), 1 => 1..20 * MSS];
-    (any::<bool>(), burst, any::<bool>(), any::<bool>()).prop_map(|(handshake, burst, prr, idle_restart)| {
-        let burst = Bytes::new(burst);
-        Connection { handshake, burst, prr, idle_restart }
-    })
+    let bursts = (prop_oneof![2 => Just(0), 1 => 1..20 * MSS], prop_oneof![Just(0), 1..30_u32]);
+    (any::<bool>(), bursts, any::<bool>(), any::<bool>()).prop_map(
+        |(handshake, (burst, unpaced), prr, idle_restart)| {
+            let burst = Bytes::new(burst);
+            Connection { handshake, burst, unpaced, prr, idle_restart }
+        },
+    )
 }
 
 /// Any scheme of the registries.

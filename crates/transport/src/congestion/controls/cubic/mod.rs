@@ -39,6 +39,8 @@ pub struct CubicConfig {
     /// Whether that Reno grows by a packet a round trip once it is where the window was before the cut (section 4.3); true. Linux has the older
     /// rule, by which it never does (RFC 8312 section 4.2).
     pub catches_up: bool,
+    /// Whether a cut leaves whole packets of whole packets, rounded down; false. Linux, whose windows are numbers of packets: true.
+    pub whole_packets: bool,
     /// Whether a mark cuts the window as a loss does (section 4.6); false: only losses do.
     pub ecn: bool,
     /// So many packets a mark leaves at least, at least 1: 1 (RFC 3168 section 6.1.2); Linux leaves 2, as a loss does.
@@ -57,6 +59,7 @@ impl Default for CubicConfig {
             fast_convergence: true,
             friendly: true,
             catches_up: true,
+            whole_packets: false,
             ecn: false,
             min_cwnd: 1.0,
             hystart: HyStart::PlusPlus,
@@ -252,11 +255,17 @@ impl Cubic {
     /// Section 4.6, down to so many packets, and fast convergence, section 4.7.
     fn cut(&mut self, least: f64) {
         let CubicParams { config, bounds, .. } = &*self.params;
-        let cwnd = self.window.get() / bounds.mss;
+        let held = self.window.get() / bounds.mss;
+        let (cwnd, kept) = if config.whole_packets {
+            let cwnd = libm::floor(held);
+            (cwnd, libm::floor(cwnd * config.beta) / held)
+        } else {
+            (held, config.beta)
+        };
         let gives_way = config.fast_convergence && cwnd < self.w_max;
         self.w_max = if gives_way { cwnd * (1.0 + config.beta) / 2.0 } else { cwnd };
         self.before = cwnd;
-        self.window.keep(bounds, config.beta, least);
+        self.window.keep(bounds, kept, least);
         // The next ACK begins a stage.
         self.phase = Phase::SlowStart(SlowStart::Plain);
     }

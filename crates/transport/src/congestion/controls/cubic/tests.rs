@@ -135,6 +135,17 @@ fn by_the_older_rule_the_friendly_window_never_grows_as_reno() {
 }
 
 #[test]
+fn a_cut_of_whole_packets_rounds_down() {
+    for (whole_packets, left, again) in [(false, 7.7, 5.39), (true, 7.0, 4.0)] {
+        let mut trip = Trip::new(&CubicConfig { whole_packets, ..plain() }, 11);
+        trip.lose();
+        near(trip.packets(), left, 1e-9);
+        trip.lose();
+        near(trip.packets(), again, 1e-9);
+    }
+}
+
+#[test]
 fn a_window_that_had_not_reached_its_plateau_gives_way() {
     let mut trip = Trip::new(&plain(), 100);
     trip.lose();
