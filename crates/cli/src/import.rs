@@ -2,12 +2,16 @@
 
 use crate::args::{CmArgs, HpccArgs, ImportArgs, ImportFormat, TopoArgs, unknown_format};
 use crate::{Failure, output};
-use farspan_formats::{cm, hpcc, htsim, list};
+use farspan_formats::{Format, cm, hpcc, htsim, list};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Whose constants an imported scenario takes, where they differ by scenario.
 const CONSTANTS: &str =
     "under --profile artifact, constants = \"uno/permutation\" at its head names those it takes";
+
+/// So much of a refused file is looked at for its format.
+const HEAD: u64 = 1 << 14;
 
 /// Turns another tool's workload into a flow list or a scenario, or its topology into a topology file.
 pub fn import(args: &ImportArgs) -> Result<(), Failure> {
@@ -19,14 +23,27 @@ pub fn import(args: &ImportArgs) -> Result<(), Failure> {
     }
 }
 
+/// Why a file was refused, which begins with its name, and the format that it seems to have, unless that is the one it was given for.
+fn refused(error: &impl std::fmt::Display, read: &[(&Path, Format)]) -> Failure {
+    let mut text = error.to_string();
+    let is_named = |(file, _): &&(&Path, Format)| text.starts_with(&format!("{}:", file.display()));
+    let Some((file, expected)) = read.iter().find(is_named) else { return Failure::BadInput(text) };
+    let mut head = Vec::new();
+    let looked_at = std::fs::File::open(file).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    if let Some(format) = Format::of(&head).filter(|format| looked_at.is_ok() && format != expected) {
+        text += &format!("; the file looks like {format}");
+    }
+    Failure::BadInput(text)
+}
+
 fn topology(args: &TopoArgs) -> Result<(), Failure> {
     let wan = args.wan_delay.map(|delay| htsim::TwoSites {
         delay,
         links: args.wan_links,
         core_border_links: args.core_border_links,
     });
-    let topology =
-        htsim::read(&args.file, wan.as_ref()).map_err(|error| Failure::BadInput(error.to_string()))?;
+    let topology = htsim::read(&args.file, wan.as_ref())
+        .map_err(|error| refused(&error, &[(args.file.as_path(), Format::HtsimTopology)]))?;
     for warning in &topology.warnings {
         output::note(&format!("warning: {warning}"));
     }
@@ -62,8 +79,8 @@ fn no_time_unit(file: &Path) -> String {
 
 fn connection_matrix(args: &CmArgs) -> Result<(), Failure> {
     let unit = args.time_unit.ok_or_else(|| Failure::BadInput(no_time_unit(&args.file)))?;
-    let matrix =
-        cm::read(&args.file, unit, args.nodes).map_err(|error| Failure::BadInput(error.to_string()))?;
+    let matrix = cm::read(&args.file, unit, args.nodes)
+        .map_err(|error| refused(&error, &[(args.file.as_path(), Format::ConnectionMatrix)]))?;
     for warning in &matrix.warnings {
         output::note(&format!("warning: {warning}"));
     }
@@ -135,8 +152,10 @@ fn scenario(args: &HpccArgs) -> Result<(), Failure> {
             }
         }
     }
+    let mut read = vec![(&*args.topology, Format::HpccTopology), (&*args.flows, Format::HpccFlows)];
+    read.extend(args.config.as_deref().map(|config| (config, Format::HpccConfig)));
     let imported = hpcc::read(&args.topology, &args.flows, args.config.as_deref())
-        .map_err(|error| Failure::BadInput(error.to_string()))?;
+        .map_err(|error| refused(&error, &read))?;
     for warning in &imported.warnings {
         output::note(&format!("warning: {warning}"));
     }

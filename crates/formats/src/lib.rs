@@ -22,5 +22,7 @@ pub mod cm;
 mod decimal;
 pub mod hpcc;
 pub mod htsim;
+mod seems;
 
 pub use farspan_workload::list;
+pub use seems::Format;

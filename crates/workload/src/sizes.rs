@@ -9,7 +9,7 @@ use std::path::Path;
 #[non_exhaustive]
 pub enum SizesError {
     /// No built-in distribution has this name.
-    #[error("no built-in size distribution is called {name:?}{}; there are {known}, or give the path of a CSV",
+    #[error("no built-in size distribution is called {name:?}{}; there are {known}, or give the path of a CSV, which ends in .csv",
         text::hint(*near))]
     UnknownName {
         /// The name asked for.

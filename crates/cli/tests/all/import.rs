@@ -188,6 +188,84 @@ fn files_of_hpcc_s_simulator_become_a_scenario_and_its_results_an_fct_file() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), there);
 }
 
+/// The configuration that ASTRA-sim publishes, in short; SimAI's names a control.
+const FORK: &str = "ENABLE_QCN 1\nUSE_DYNAMIC_PFC_THRESHOLD 1\nPACKET_PAYLOAD_SIZE 1000\nSIMULATOR_STOP_TIME 40000000000000.00\n\
+    CC_MODE 12\nEWMA_GAIN 0.00390625\nRATE_AI 50Mb/s\nRATE_HAI 100Mb/s\nMIN_RATE 100Mb/s\nHAS_WIN 1\nGLOBAL_T 0\nVAR_WIN 1\n\
+    FAST_REACT 1\nU_TARGET 0.95\nMI_THRESH 0\nINT_MULTI 1\nBUFFER_SIZE 32\n";
+
+#[test]
+fn published_configurations_and_heads_of_forks_run_to_the_closed_form() {
+    let folder = Folder::new("import-forks");
+    let [config, scenario] = ["config.txt", "fork.toml"].map(|name| folder.path(name));
+    // PowerTCP's head, and Reverie's, whose rates have no unit.
+    let powertcp = STAR.replace("4 1 3\n", "4 1 1 3\n");
+    let reverie =
+        STAR.replace("4 1 3\n", "4 1 1 3 100000000000 100000000000\n").replace("100Gbps", "100000000000");
+    for topology in [STAR, &powertcp, &reverie] {
+        let import = hpcc(&folder, topology, "1\n2 1 3 100 1000000 2\n");
+        let import: Vec<_> = import.iter().map(String::as_str).collect();
+        std::fs::write(&config, FORK).unwrap();
+        let output = farspan(&[&import[..], &["--config", &config, "-o", &scenario]].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        let said = stderr(&output);
+        assert!(said.contains("config.txt:4: SIMULATOR_STOP_TIME is beyond the longest run here"), "{said}");
+        assert!(said.contains("config.txt:5: no control: no code there answers to CC_MODE 12"), "{said}");
+        assert_eq!(said.contains("topology.txt:1: a head as of Reverie"), topology == reverie, "{said}");
+        let document = document(&["run", &scenario, "--quiet", "--json"]);
+        assert_eq!(document["scheme"], "fixed_window");
+        // 1,000 packets of 1,048 B, the last of them sent on by the switch, and four times 1 us; an ACK crosses two links, too.
+        let (sent, us) =
+            (1001.0 * 1048.0 * 8.0 / 100_000.0, document["fct"]["all"]["max_us"].as_f64().unwrap());
+        assert!((sent + 4.0..sent + 4.0 + 0.02).contains(&us), "{us} us");
+    }
+    // SimAI's has a control.
+    std::fs::write(&config, FORK.replace("CC_MODE 12", "CC_MODE 1")).unwrap();
+    let import = hpcc(&folder, STAR, FLOWS);
+    let import: Vec<_> = import.iter().map(String::as_str).collect();
+    let output = farspan(&[&import[..], &["--config", &config, "-o", &scenario]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(document(&["run", &scenario, "--quiet", "--json"])["flows"]["finished"], 2);
+}
+
+#[test]
+fn a_file_of_another_format_is_told_which_it_seems_to_be() {
+    let folder = Folder::new("import-other");
+    let matrix = folder.path("matrix.cm");
+    std::fs::write(&matrix, MATRIX).unwrap();
+    let import = hpcc(&folder, STAR, FLOWS);
+    let refused = |words: &[&str], said: &[&str]| {
+        let output = farspan(words);
+        assert_eq!(output.status.code(), Some(2));
+        said.iter().for_each(|text| assert!(stderr(&output).contains(text), "{}", stderr(&output)));
+    };
+    refused(
+        &["import", "hpcc", &matrix, &import[3]],
+        &["matrix.cm:1: 2 words", "looks like a connection matrix of htsim"],
+    );
+    refused(&["import", "hpcc", &import[3], &import[2]], &["looks like a list of flows of HPCC's simulator"]);
+    refused(
+        &["import", "cm", &import[2], "--time-unit", "us"],
+        &["topology.txt: has no connections", "looks like a topology of HPCC's simulator"],
+    );
+    // One that is what it should be, with an error, seems to be nothing else.
+    std::fs::write(&import[2], STAR.replace("100Gbps", "100Gib")).unwrap();
+    let output = farspan(&["import", "hpcc", &import[2], &import[3]]);
+    assert!(!stderr(&output).contains("looks like"), "{}", stderr(&output));
+    // Older flows count packets, and have an end.
+    std::fs::write(&import[2], STAR).unwrap();
+    std::fs::write(&import[3], "2\n2 1 3 10000000 2 9\n3 1 3 1000 2.5 9.0\n").unwrap();
+    refused(
+        &["import", "hpcc", &import[2], &import[3]],
+        &["flow.txt:2: ", "\"src dst pg packets start_s end_s\" of the older simulator"],
+    );
+    // A ring without switches.
+    std::fs::write(&import[2], "2 0 1\n0 1 100Gbps 0.001ms 0\n").unwrap();
+    refused(
+        &["import", "hpcc", &import[2], &import[3]],
+        &["topology.txt:1: no switches", "as in a ring of ASTRA-sim"],
+    );
+}
+
 #[test]
 fn a_wrong_file_of_hpcc_s_simulator_leaves_nothing_behind() {
     let folder = Folder::new("import-hpcc-bad");

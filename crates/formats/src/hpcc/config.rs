@@ -1,7 +1,7 @@
 //! `config.txt`: a key and its values a line. What follows in braces explains it.
 
 use super::control::control;
-use super::quantity::{micros, rate, seconds, share};
+use super::quantity::{micros, rate, seconds_or_longer, share};
 use super::topology::HpccNetwork;
 use super::{HpccFlaw, Odd, flaw, lines, shown, whole};
 use farspan_scenario::names;
@@ -25,8 +25,8 @@ pub(super) struct Config {
     pub red: Option<Marks>,
     /// Whether ACKs go first.
     pub ack_priority: Option<bool>,
-    /// When the run ends there.
-    pub stop: Option<Duration>,
+    /// When the run ends there, and the line that says so.
+    pub stop: Option<(usize, Duration)>,
     /// The link that fails, and when after the start of traffic.
     pub down: Option<(Duration, [u32; 2])>,
     /// The probability with which links lose a packet that do not say otherwise.
@@ -163,11 +163,11 @@ pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(Config, Odd), 
         ..Config::default()
     };
     if let Some((line, text)) = entries.one("SIMULATOR_STOP_TIME")? {
-        let stop = seconds(text).filter(|(stop, _)| !stop.is_zero());
-        let Some((stop, _)) = stop else {
+        let stop = seconds_or_longer(text).filter(|stop| !stop.is_zero());
+        let Some(stop) = stop else {
             return flaw(line, format!("{} is no time", shown(text)), "write seconds, such as 4.00");
         };
-        config.stop = Some(stop);
+        config.stop = Some((line, stop));
     }
     config.buffer = entries.whole("BUFFER_SIZE", 1..=4096)?.map(|(_, megabytes)| Bytes::new(megabytes << 20));
     config.is_lossy = entries.whole("ENABLE_PFC", 0..=1)?.is_some_and(|(_, on)| on == 0);

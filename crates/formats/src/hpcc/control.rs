@@ -6,7 +6,7 @@ use super::{HpccFlaw, Odd, flaw, shown};
 use farspan_units::{Bytes, Duration, Rate};
 
 /// The controls of the simulator: `CC_MODE`, name, scheme here, and what differs whatever the keys say.
-const CONTROLS: [(u64, &str, &str, Option<&str>); 5] = [
+const CONTROLS: [(u64, &str, &str, Option<&str>); 6] = [
     (
         1,
         "DCQCN",
@@ -20,6 +20,12 @@ const CONTROLS: [(u64, &str, &str, Option<&str>); 5] = [
     (7, "TIMELY", "timely", Some("the slope is divided by the base RTT here, by 20us there")),
     (8, "DCTCP", "dctcp", Some("a window is cut here, a rate there")),
     (10, "HPCC with PINT", "hpcc", Some("PINT is not here: the scheme is hpcc, with whole telemetry")),
+    (
+        12,
+        "no control",
+        "fixed_window",
+        Some("no code there answers to CC_MODE 12: hosts send at line rate in a window of one BDP"),
+    ),
 ];
 /// The least rate here, as a part of the line rate.
 const LEAST: f64 = 0.001;
@@ -36,7 +42,7 @@ pub(super) fn control(
         return flaw(
             line,
             format!("CC_MODE {mode} is no control"),
-            "write 1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP) or 10 (PINT)",
+            "write 1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP), 10 (PINT) or 12 (none, as ASTRA-sim has it)",
         );
     };
     odd.extend(differs.map(|differs| (line, format!("{title}: {differs}"))));
@@ -46,6 +52,7 @@ pub(super) fn control(
         "hpcc" => hpcc(entries, rate)?,
         "dcqcn" => dcqcn(entries, rate)?,
         "timely" => timely(entries, rate, odd)?,
+        "fixed_window" => Vec::new(),
         _ => dctcp(entries)?,
     };
     if !constants.is_empty() {

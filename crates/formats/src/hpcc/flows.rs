@@ -56,6 +56,12 @@ pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(HpccFlows, Odd
         return flaw(head, format!("{} words, where one number counts the flows", words.len()), COUNT);
     };
     let count = whole(head, "the number of flows", count, 1..=u64::from(u32::MAX))?;
+    if let Some(line) = first_of_older(text, count) {
+        let problem = "lines look like \"src dst pg packets start_s end_s\" of the older simulator of RDMA hosts, where here stand \
+                       \"src dst pg dport bytes start_s\"";
+        let cure = "write packets x payload as bytes and the start behind it, as in \"0 7 3 100 1000000 2\"; ports of 100 say that it is so";
+        return flaw(line, problem, cure);
+    }
     let (mut flows, mut odd): (Vec<HpccFlow>, Odd) = (Vec::new(), Vec::new());
     for n in 0..count {
         let Some((line, words)) = rows.next() else {
@@ -72,6 +78,22 @@ pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(HpccFlows, Odd
     odd.extend(left_out(rows, count, "flows"));
     let first = flows.first().map_or(Duration::ZERO, |flow| flow.start);
     Ok((HpccFlows { flows, first }, once(odd)))
+}
+
+/// The line of the first flow, if all of them can be flows of the older format: they end behind their starts, which are seconds of a
+/// run, and no size is above these. The port that generators give would be a count of packets.
+fn first_of_older(text: &str, count: u64) -> Option<usize> {
+    let longest = (LONGEST_RUN + TRAFFIC_START).as_secs_f64();
+    let is_older = |words: &[&str]| match words {
+        [_, _, _, packets, start, end] => {
+            let [start, end] = [start, end].map(|word| word.parse::<f64>().unwrap_or(f64::NAN));
+            packets.parse() != Ok(u64::from(DPORT)) && start < end && (0.0..=longest).contains(&start)
+        }
+        _ => false,
+    };
+    let mut flows = lines(text).skip(1).take(count as usize).peekable();
+    let (first, _) = *flows.peek()?;
+    flows.all(|(_, words)| is_older(&words)).then_some(first)
 }
 
 /// The first of the warnings with one text, and how many there are.

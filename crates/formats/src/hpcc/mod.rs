@@ -17,6 +17,7 @@ mod write;
 pub use fct::{FctError, FctNames};
 
 use config::Config;
+use farspan_scenario::limits::LONGEST_RUN;
 use farspan_scenario::topology::TopologyFile;
 use farspan_units::Duration;
 use farspan_workload::input::{LONGEST_LIST, LONGEST_SCENARIO, LONGEST_TOPOLOGY, read_file, utf8};
@@ -156,6 +157,13 @@ pub fn parse(
         say(topology, vec![(link.line, text.to_owned())]);
     }
     let zero = if list.first < TRAFFIC_START { Duration::ZERO } else { TRAFFIC_START };
+    if let (Some(config), Some((line, stop))) = (config, settings.stop)
+        && stop.saturating_sub(zero) > LONGEST_RUN
+    {
+        let text =
+            format!("SIMULATOR_STOP_TIME is beyond the longest run here, which ends after {LONGEST_RUN}");
+        say(config, vec![(line, text)]);
+    }
     let file = write::topology(&network);
     write::check(&file)
         .map_err(|problem| place(topology)((None, problem, "correct the topology".to_owned())))?;

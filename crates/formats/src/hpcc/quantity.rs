@@ -68,6 +68,12 @@ pub(super) fn seconds(text: &str) -> Option<(Duration, bool)> {
     Some((Duration::from_ps(ns.whole.checked_mul(1000)?), ns.rounded))
 }
 
+/// A number of seconds from zero; the longest time there is for more, as the published configurations of forks have it.
+pub(super) fn seconds_or_longer(text: &str) -> Option<Duration> {
+    let longer = || text.parse::<f64>().is_ok_and(|seconds| (1.0..f64::INFINITY).contains(&seconds));
+    seconds(text).map(|(time, _)| time).or_else(|| longer().then_some(Duration::MAX))
+}
+
 /// A number of microseconds.
 pub(super) fn micros(text: &str) -> Option<Duration> {
     Some(Duration::from_ps(scaled(text, 6)?.whole))
@@ -101,6 +107,12 @@ mod tests {
             assert_eq!(rate(bad), None, "{bad}");
             assert_eq!(time(bad), None, "{bad}");
         }
+        for (text, time) in
+            [("4.00", Some(Duration::from_ms(4000))), ("40000000000000.00", Some(Duration::MAX))]
+        {
+            assert_eq!(seconds_or_longer(text), time);
+        }
+        assert_eq!(["-1", "inf", "nan", "4s"].map(seconds_or_longer), [None; 4]);
         assert!(link_rate(1, "0Gbps").is_err() && link_delay(1, "11s").is_err());
     }
 }

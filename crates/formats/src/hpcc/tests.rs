@@ -275,7 +275,9 @@ fn dcqcn_and_timely_have_the_simulator_s_constants() {
 
 #[test]
 fn every_control_of_the_simulator_gives_a_scheme() {
-    for (mode, name) in [(1, "dcqcn"), (3, "hpcc"), (7, "timely"), (8, "dctcp"), (10, "hpcc")] {
+    for (mode, name) in
+        [(1, "dcqcn"), (3, "hpcc"), (7, "timely"), (8, "dctcp"), (10, "hpcc"), (12, "fixed_window")]
+    {
         let config = CONFIG.replace("CC_MODE 3", &format!("CC_MODE {mode}"));
         let imported = import(STAR, FLOWS, Some(&config)).unwrap();
         let text = imported.scenario("t.toml", "f.csv");
@@ -294,6 +296,27 @@ fn failing_and_lossy_links_are_faults() {
     resolved(&imported);
     let early = import(STAR, "1\n2 1 3 100 200000 0.5\n", Some(config)).unwrap();
     assert!(early.scenario("t.toml", "f.csv").contains("at = \"2.00015s\""));
+}
+
+#[test]
+fn one_byte_flows_are_no_older_flows_if_a_port_says_so() {
+    let flows = "2\n2 1 3 200 1 2\n3 4 3 100 1 2.5\n";
+    assert_eq!(import(STAR, flows, None).unwrap().rows.len(), 2);
+}
+
+#[test]
+fn a_stop_beyond_the_longest_run_is_cut_and_told() {
+    for (stop, here, is_told) in [
+        ("4.00", "2s", false),
+        ("283", "281s", false),
+        ("284", "281s", true),
+        ("40000000000000.00", "281s", true),
+    ] {
+        let (text, warnings) = scenario_of(&CONFIG.replace("4.00", stop));
+        assert!(text.contains(&format!("[stop]\ntime = \"{here}\"")), "{stop}: {text}");
+        let told = warnings.iter().any(|w| w.starts_with("c.txt:3: SIMULATOR_STOP_TIME is beyond"));
+        assert_eq!(told, is_told, "{stop}: {warnings:?}");
+    }
 }
 
 #[test]
@@ -316,8 +339,11 @@ fn a_wrong_topology_names_line_problem_and_cure() {
     let with = |from: &str, to: &str| refused(&STAR.replace(from, to), FLOWS, None);
     for (message, said) in [
         (refused("", FLOWS, None), "t.txt: has no lines; write \"nodes switches links\""),
-        (with("5 1 4\n", "5 1\n"), "t.txt:1: 2 words, where 3 or 6"),
+        (with("5 1 4\n", "5 1\n"), "t.txt:1: 2 words, where 3, 4 or 6"),
         (with("5 1 4\n", "5 x 4\n"), "t.txt:1: switches: \"x\" is not a whole number"),
+        (with("5 1 4\n", "5 0 4\n"), "t.txt:1: no switches, so that hosts would pass on"),
+        (with("5 1 4\n", "5 1 x 4\n"), "t.txt:1: tors: \"x\" is not a whole number"),
+        (with("5 1 4\n", "5 1 1 4 9 1\n"), "t.txt:1: the rate 9bps is out of range"),
         (with("5 1 4\n", "1 1 4\n"), "t.txt:1: nodes 1 is out of range"),
         (with("5 1 4\n", "5 5 4\n"), "t.txt:1: 5 nodes, of which 5 are switches"),
         (with("5 1 4\n0\n", "5 1 4\n5\n"), "t.txt:2: the id of a switch 5 is out of range"),
@@ -364,6 +390,10 @@ fn a_wrong_list_of_flows_names_line_problem_and_cure() {
         (with("2 1 3", "0 1 3"), "f.txt:2: node 0 is a switch; give the id of a host"),
         (with("2 1 3", "5 1 3"), "f.txt:2: host 5 is out of range"),
         (with("2 1 3", "1 1 3"), "f.txt:2: the flow goes from host 1 to itself"),
+        (
+            refused(STAR, "2\n2 1 3 1000 2 9\n3 4 3 7 2.5 9.0\n", None),
+            "f.txt:2: lines look like \"src dst pg packets start_s end_s\" of the older simulator",
+        ),
         (with("200000 2", "0 2"), "f.txt:2: the size 0 is out of range"),
         (with("200000 2", "200000 -1"), "f.txt:2: \"-1\" is no start"),
         (with("200000 2", "200000 3"), "f.txt:3: starts before the flow above it"),

@@ -1,5 +1,6 @@
-//! `topology.txt`: `nodes switches links` (SimAI: `nodes gpus_per_server nvswitches switches links gpu_type`), the ids of the
-//! switches, then a line a link: `src dst rate delay error_rate`.
+//! `topology.txt`: a head that counts, the ids of the switches, then a line a link: `src dst rate delay error_rate`. The head is
+//! `nodes switches links`; in forks `nodes gpus_per_server nvswitches switches links gpu_type` (SimAI), `nodes switches tors links`
+//! (PowerTCP), or the same with the rates of hosts and of uplinks behind it (Reverie).
 
 use super::quantity::{link_delay, link_rate, share};
 use super::{HpccFlaw, Odd, flaw, left_out, lines, shown, whole};
@@ -10,8 +11,8 @@ use std::collections::BTreeMap;
 const MOST_NODES: u64 = 1 << 16;
 /// The most links of a topology here.
 const MOST_LINKS: u64 = 1 << 22;
-const HEADER: &str = "write \"nodes switches links\", as in \"376 56 480\", or SimAI's \"nodes gpus_per_server nvswitches \
-                      switches links gpu_type\"";
+const HEADER: &str = "write \"nodes switches links\", as in \"376 56 480\", PowerTCP's \"nodes switches tors links\", or SimAI's \
+                      \"nodes gpus_per_server nvswitches switches links gpu_type\"";
 
 /// Kind of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,22 +82,37 @@ struct Header {
 }
 
 impl Header {
-    fn parse(line: usize, words: &[&str]) -> Result<Self, HpccFlaw> {
-        let is_simai = words.len() == 6;
-        let [nodes, nvswitches, switches, links] = match *words {
-            [nodes, switches, links] => [nodes, "0", switches, links],
+    fn parse(line: usize, words: &[&str], odd: &mut Odd) -> Result<Self, HpccFlaw> {
+        let is_rate = |word: &str| word.parse::<u64>().is_ok();
+        let (is_simai, [nodes, nvswitches, switches, links]) = match *words {
+            [nodes, switches, links] => (false, [nodes, "0", switches, links]),
+            [nodes, switches, tors, links] => {
+                whole(line, "tors", tors, 0..=MOST_NODES)?;
+                (false, [nodes, "0", switches, links])
+            }
+            [nodes, switches, tors, links, hosts, uplinks] if is_rate(uplinks) => {
+                whole(line, "tors", tors, 0..=MOST_NODES)?;
+                [hosts, uplinks].into_iter().try_for_each(|rate| link_rate(line, rate).map(drop))?;
+                odd.push((line, "a head as of Reverie: links have the rates of their own lines".to_owned()));
+                (false, [nodes, "0", switches, links])
+            }
             [nodes, gpus, nvswitches, switches, links, _] => {
                 whole(line, "gpus_per_server", gpus, 0..=MOST_NODES)?;
-                [nodes, nvswitches, switches, links]
+                (true, [nodes, nvswitches, switches, links])
             }
             _ => {
                 return flaw(
                     line,
-                    format!("{} words, where 3 or 6 numbers count nodes and links", words.len()),
+                    format!("{} words, where 3, 4 or 6 count nodes and links", words.len()),
                     HEADER,
                 );
             }
         };
+        if switches == "0" {
+            let problem =
+                "no switches, so that hosts would pass on what is not for them, as in a ring of ASTRA-sim";
+            return flaw(line, problem, "give the hosts a switch: here each has one link, to a switch");
+        }
         let header = Self {
             line,
             is_simai,
@@ -121,7 +137,8 @@ pub(super) fn parse(text: &str) -> Result<(HpccNetwork, Odd), HpccFlaw> {
     let Some((line, words)) = rows.next() else {
         return Err((None, "has no lines".to_owned(), HEADER.to_owned()));
     };
-    let header = Header::parse(line, &words)?;
+    let mut odd = Vec::new();
+    let header = Header::parse(line, &words, &mut odd)?;
     let nodes = nodes(&header, &mut rows)?;
     let mut network = HpccNetwork {
         is_simai: header.is_simai,
@@ -131,7 +148,6 @@ pub(super) fn parse(text: &str) -> Result<(HpccNetwork, Odd), HpccFlaw> {
         pairs: BTreeMap::new(),
         servers: BTreeMap::new(),
     };
-    let mut odd = Vec::new();
     for n in 0..header.links {
         let Some((line, words)) = rows.next() else {
             let problem = format!("{} links are counted, and {n} lines follow", header.links);

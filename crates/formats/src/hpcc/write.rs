@@ -3,6 +3,7 @@
 use super::config::{Config, Marks};
 use super::topology::{HpccNetwork, HpccNode};
 use super::{ImportedRun, TRAFFIC_START};
+use farspan_scenario::limits::LONGEST_RUN;
 use farspan_scenario::topology::{Base, Defaults, Link, Node, TopologyDocument, TopologyFile};
 use farspan_scenario::value::{Names, NodeType};
 use farspan_units::{Bytes, Duration};
@@ -140,11 +141,9 @@ impl ImportedRun {
         for fault in self.faults() {
             put(format_args!("\n[[fault]]\n{fault}"));
         }
-        if let Some(stop) = config.stop {
-            put(format_args!(
-                "\n[stop]\ntime = \"{}\"",
-                stop.saturating_sub(*zero).max(Duration::from_ns(1))
-            ));
+        if let Some((_, stop)) = config.stop {
+            let stop = stop.saturating_sub(*zero).clamp(Duration::from_ns(1), LONGEST_RUN);
+            put(format_args!("\n[stop]\ntime = \"{stop}\""));
         }
         text
     }

@@ -433,6 +433,10 @@ fn check_path(path: &str, steps: &[Step]) -> Result<(), ValueError> {
     for step in steps {
         let known = keys.below(&above);
         let known: Vec<_> = known.iter().map(String::as_str).collect();
+        if let Some(list) = above.last().filter(|_| step.key.bytes().all(|byte| byte.is_ascii_digit())) {
+            let right = path.replacen(&format!("{list}.{}", step.key), &format!("{list}[{}]", step.key), 1);
+            return Err(ValueError::rule(path, "positions stand in brackets", format!("write {right}")));
+        }
         if !known.contains(&step.key.as_str()) {
             return Err(unknown_key(path, &step.key, &known));
         }
@@ -472,7 +476,7 @@ fn put(table: &mut Table, steps: &[Step], value: Value) -> Result<(), ValueError
         _ => Err(ValueError::rule(
             path(),
             format!("{} is not a table", step.key),
-            "set one of its elements by position",
+            format!("set one of its elements by position, as in {}[0]", step.key),
         )),
     }
 }
@@ -543,6 +547,7 @@ mod tests {
         assert!(set("nothing").unwrap_err().contains("PATH=VALUE"));
         assert!(set("workload[7].tag=x").unwrap_err().contains("there are 2, from 0"));
         assert!(set("a..b=1").unwrap_err().contains("not a path"));
+        assert!(set("workload.0.tag=x").unwrap_err().contains("write workload[0].tag"));
     }
 
     #[test]
