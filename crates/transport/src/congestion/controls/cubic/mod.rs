@@ -258,7 +258,8 @@ impl Cubic {
         let held = self.window.get() / bounds.mss;
         let (cwnd, kept) = if config.whole_packets {
             let cwnd = libm::floor(held);
-            (cwnd, libm::floor(cwnd * config.beta) / held)
+            // Seven tenths of 90 packets are 63, and a hair less as floating numbers.
+            (cwnd, libm::floor(cwnd * config.beta + 1e-9) / held)
         } else {
             (held, config.beta)
         };

@@ -143,6 +143,9 @@ fn a_cut_of_whole_packets_rounds_down() {
         trip.lose();
         near(trip.packets(), again, 1e-9);
     }
+    let mut trip = Trip::new(&CubicConfig { whole_packets: true, ..plain() }, 90);
+    trip.lose();
+    near(trip.packets(), 63.0, 1e-9);
 }
 
 #[test]
