@@ -36,6 +36,8 @@ pub(super) struct Control {
 
 const LEAST_CWND: &str = "scheme.intra.congestion.min_cwnd=2";
 const NO_MARKS: &str = "scheme.ports.marking=none";
+/// `set_pacing_rate` of `bpf/tcp/window.h`.
+const PACING_GAIN: &str = "scheme.intra.congestion.pacing_gain=1.2";
 
 pub(super) const CONTROLS: [Control; 4] = [
     Control {
@@ -64,13 +66,13 @@ pub(super) const CONTROLS: [Control; 4] = [
     Control {
         name: "gemini",
         seconds: 30,
-        settings: &[NO_MARKS, "scheme.intra.congestion.cut_interval=rtt_min", LEAST_CWND],
+        settings: &[NO_MARKS, "scheme.intra.congestion.cut_interval=rtt_min", LEAST_CWND, PACING_GAIN],
         parameters: Some(&["line_rate=1Gbps"]),
     },
     Control {
         name: "unocc",
         seconds: 30,
-        settings: &["scheme.intra.recovery=rack"],
+        settings: &["scheme.intra.recovery=rack", PACING_GAIN],
         parameters: Some(&["line_rate=1Gbps", "intra_rtt=20ms", "start_cwnd=10"]),
     },
 ];

@@ -24,7 +24,7 @@ const SRTT_GAIN: f64 = 0.125;
 pub(crate) struct PaceParams {
     /// Which round trip.
     pacing: Pacing,
-    /// Bits on the wire for each byte of window.
+    /// Bits on the wire for each byte of window, with the gain.
     bits_per_byte: f64,
     /// The base round trip, in seconds.
     base_rtt: f64,
@@ -35,6 +35,12 @@ impl PaceParams {
     pub(crate) fn new(pacing: Pacing, headers: bool, path: &Path) -> Self {
         let share = if headers { path.mtu().as_f64() / path.mss.as_f64() } else { 1.0 };
         Self { pacing, bits_per_byte: 8.0 * share, base_rtt: path.base_rtt.as_secs_f64() }
+    }
+
+    /// With so many times the rate that a window in a round trip makes.
+    pub(crate) fn with_gain(mut self, gain: f64) -> Self {
+        self.bits_per_byte *= gain;
+        self
     }
 }
 
@@ -94,6 +100,13 @@ mod tests {
         let rate = |headers| gbps(&Pace::default(), &PaceParams::new(Pacing::BaseRtt, headers, &path()), bdp);
         near(rate(false), 100.0, 0.001);
         near(rate(true), 100.0 * 4160.0 / 4096.0, 0.001);
+    }
+
+    #[test]
+    fn a_gain_spreads_a_window_over_less_than_a_round_trip() {
+        let bdp = path().bdp.as_f64();
+        let params = PaceParams::new(Pacing::BaseRtt, false, &path()).with_gain(1.2);
+        near(gbps(&Pace::default(), &params, bdp), 120.0, 0.001);
     }
 
     #[test]

@@ -65,6 +65,9 @@ pub struct GeminiConfig {
     pub pacing: Pacing,
     /// Whether headers come on top of the paced payload; true. Uno's published code: false.
     pub pacing_headers: bool,
+    /// How many times a window in a round trip the rate is, 1 to 4; 1. Linux: 1.2 (`tcp_pacing_ca_ratio`), as timers that are late would
+    /// otherwise never let a whole window be in flight.
+    pub pacing_gain: f64,
 }
 
 /// Increase per round trip.
@@ -173,6 +176,7 @@ impl Default for GeminiConfig {
             min_cwnd: 1.0,
             pacing: Pacing::Srtt,
             pacing_headers: true,
+            pacing_gain: 1.0,
         }
     }
 }
@@ -201,6 +205,7 @@ impl GeminiConfig {
             (0.0..=1e6, "h.min", h.min),
             (h.min.max(0.0)..=1e6, "h.max", h.max),
             (1.0..=1e3, "min_cwnd", self.min_cwnd),
+            (1.0..=4.0, "pacing_gain", self.pacing_gain),
         ];
         for (range, parameter, value) in checks {
             ConfigError::unless_in(range, "gemini", parameter, value)?;
@@ -265,7 +270,7 @@ impl GeminiParams {
             heeds_delay: config.heeds_delay(path),
             k: config.k.bytes(path),
             capacity: path.line_rate.bytes_per_sec_f64(),
-            pace: PaceParams::new(config.pacing, config.pacing_headers, path),
+            pace: PaceParams::new(config.pacing, config.pacing_headers, path).with_gain(config.pacing_gain),
         }
     }
 }

@@ -26,6 +26,7 @@ pub(crate) fn artifact() -> GeminiConfig {
         min_cwnd: 1.0,
         pacing: Pacing::BaseRtt,
         pacing_headers: false,
+        pacing_gain: 1.0,
     }
 }
 

@@ -36,6 +36,9 @@ pub struct UnoccConfig {
     pub pacing: Pacing,
     /// Whether headers come on top of the paced payload; true. Published code: false.
     pub pacing_headers: bool,
+    /// How many times a window in a round trip the rate is, 1 to 4; 1. As Linux TCP: 1.2 (`tcp_pacing_ca_ratio`), as timers that are late
+    /// would otherwise never let a whole window be in flight.
+    pub pacing_gain: f64,
 }
 
 /// When an epoch begins and ends.
@@ -253,6 +256,7 @@ impl Default for UnoccConfig {
             qa: QaConfig::default(),
             pacing: Pacing::BaseRtt,
             pacing_headers: true,
+            pacing_gain: 1.0,
         }
     }
 }
@@ -315,6 +319,7 @@ impl UnoccConfig {
             (0.0..=100.0, "delay.tolerance", tolerance),
             (0.1..=100.0, "qa.period", period),
             (1e-6..=1.0, "qa.factor", self.qa.factor),
+            (1.0..=4.0, "pacing_gain", self.pacing_gain),
         ];
         for (range, parameter, value) in checks {
             ConfigError::unless_in(range, "unocc", parameter, value)?;

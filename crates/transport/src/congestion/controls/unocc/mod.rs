@@ -299,7 +299,7 @@ impl UnoccParams {
                 Class::Inter => path.intra_base_rtt / path.base_rtt,
             },
             tolerance,
-            pace: PaceParams::new(config.pacing, config.pacing_headers, path),
+            pace: PaceParams::new(config.pacing, config.pacing_headers, path).with_gain(config.pacing_gain),
             config: config.clone(),
         }
     }

@@ -27,6 +27,7 @@ pub(crate) fn artifact() -> UnoccConfig {
             pause: EpochStart::FullWindow,
         },
         pacing_headers: false,
+        pacing_gain: 1.0,
         ..UnoccConfig::default()
     }
 }
