@@ -14,7 +14,7 @@ SINK = ["emu", "tcp", "sink"]
 def as_linux(control):
     """Settings of the simulator alone, as Linux has them: bursts as of a NIC that cuts up what TCP hands over (TSO), no pacing
     before the tenth packet, CUBIC's friendly window and its windows of whole packets; and the rate of the eBPF programs."""
-    own = ["catches_up=false", "whole_packets=true"] if control == "cubic" else ["pacing_gain=1.2"] if control in EBPF else []
+    own = {"cubic": ["catches_up=false", "whole_packets=true"], **dict.fromkeys(EBPF, ["pacing_gain=1.2"])}.get(control, [])
     return ["transport.burst=64KiB", "transport.unpaced=10", *(f"scheme.{site}.congestion.{key}" for site in ("intra", "inter") for key in own)]
 
 

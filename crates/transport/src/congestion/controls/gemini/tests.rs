@@ -60,6 +60,16 @@ fn on_gigabit(path: &crate::Path) -> Start<'_> {
 }
 
 #[test]
+fn a_pacing_gain_raises_the_rate_and_not_the_window() {
+    let [one, more] = [1.0, 1.2].map(|pacing_gain| {
+        gemini(&GeminiConfig { pacing_gain, ..GeminiConfig::default() }, &start()).decision()
+    });
+    assert_eq!(one.cwnd, more.cwnd);
+    let rate = |decision: Decision| decision.pacing_rate.expect("paced").as_bps() as f64;
+    near(rate(more) / rate(one), 1.2, 1e-6);
+}
+
+#[test]
 fn every_parameter_that_is_out_of_range_is_named() {
     let scaled = |min, max| Increase::Scaled(ScaledIncrease { factor: 1.2e-7, min, max });
     let cases: [(&str, Spoil<GeminiConfig>); 6] = [

@@ -115,6 +115,16 @@ impl Flow {
 const QUEUED: Duration = Duration::from_us(50);
 
 #[test]
+fn a_pacing_gain_raises_the_rate_and_not_the_window() {
+    let [one, more] = [1.0, 1.2].map(|pacing_gain| {
+        unocc(&UnoccConfig { pacing_gain, ..UnoccConfig::default() }, &start()).decision()
+    });
+    assert_eq!(one.cwnd, more.cwnd);
+    let rate = |decision: Decision| decision.pacing_rate.expect("paced").as_bps() as f64;
+    near(rate(more) / rate(one), 1.2, 1e-6);
+}
+
+#[test]
 fn every_parameter_that_is_out_of_range_is_named() {
     let cases: [(&str, Spoil<UnoccConfig>); 9] = [
         ("alpha", |c| c.alpha = 0.0),
