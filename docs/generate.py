@@ -1,7 +1,8 @@
 """Writes what the book has from the program and from files: the scenario reference, the window curves, bars of a few small
 runs, what follows from docs/ledger.json (which `farspan reproduce --accept` writes), and the parts of pages between `<!-- made: ... -->` and `<!-- end -->`. Such a part is `constants NAME` (of a control, path
 selector or coding), `file PATH [ANCHOR]` (PATH from the page; ANCHOR between `ANCHOR:` and `ANCHOR_END:` in comments of it) or
-`detectors TABLE` (of frontier.py) or `kernel sums` and `kernel CONTROL` (of the runs in bench/kernel.json).
+`detectors TABLE` (of frontier.py) or `kernel sums` and `kernel CONTROL` (of the runs in bench/kernel.json), or `deviations NAME...`:
+the constants of these controls, path selectors and codings in which the profiles differ, with the effects in bench/deviations.json.
 The text itself stands in the page, so that a forge shows it too.
 
 usage: generate.py BINARY [--check]     --check runs and writes nothing, and fails where a file is not what it would write,
@@ -147,8 +148,41 @@ def kernel(name):
     return markdown(["cell", "", "kernel: median (range)", "simulated", "ratio", "", "runs / void"], rows)
 
 
-def part(page, kind, name, anchor=None):
+def differing(constants):
+    """Of the tables of a component's constants, those in which the profiles differ: rows of (scenarios, key, paper, its source, code, its
+    source)."""
+    paper = {}
+    for line in constants.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if len(cells) != 5 or cells[0] in ("key", "profile", "---"):
+            continue
+        if cells[0] in ("`paper`", "`artifact`"):
+            profile, scenarios, key, value, source = cells
+            if profile == "`artifact`":
+                yield (scenarios, key, *paper.get(key, ("", "")), value, source)
+            continue
+        key, ours, source, theirs, why = cells
+        paper[key] = (ours, source)
+        if theirs:
+            yield ("", key, ours, source, theirs, why)
+
+
+def deviations(names):
+    """A row a constant in which the profiles differ. `paper` and `artifact` run their own column."""
+    effects, rows = json.loads((ROOT / "bench/deviations.json").read_text()), []
+    for name in names:
+        for scenarios, key, ours, source, theirs, why in differing(farspan(sys.argv[1], "schema", "--markdown", name)):
+            effect = effects.get(f"{name} {key.strip('`')}" if not scenarios else "", "*not measured*")
+            where = f", in {scenarios}" if scenarios else ""
+            rows.append([f"`{name}` {key}{where}", f"{ours}: {source}" if source else ours, f"{theirs}: {why}" if why else theirs, effect])
+    return markdown(["constant", "paper: `paper` runs it", "code: `artifact` runs it", "effect of the code's alone, in `paper`"], rows)
+
+
+def part(page, kind, name, *more):
     """A part of a page, in Markdown."""
+    anchor = more[0] if more else None
+    if kind == "deviations":
+        return deviations([name, *more])
     if kind == "constants":
         return farspan(sys.argv[1], "schema", "--markdown", name)
     if kind == "detectors":

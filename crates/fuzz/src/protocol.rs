@@ -67,7 +67,8 @@ pub(crate) fn route_of(input: &mut Input<'_>, codings: &[&'static str]) -> (Arc<
         connection: Connection::default(),
         profile: FlowProfile::default(),
     };
-    let start = Start { path: &path, size: MSS, initial_cwnd: MSS * 20, seed: 1, flow: FlowId(0) };
+    let start =
+        Start { path: &path, size: MSS, initial_cwnd: MSS * 20, active_flows: 0, seed: 1, flow: FlowId(0) };
     let control = scheme.congestion.build(&start);
     let may_be_zero = control.floor() == Floor::Zero;
     (Arc::new(Route::new(path, &scheme)), may_be_zero)

@@ -19,7 +19,8 @@ impl Simulated {
     pub fn new(setting: &Setting) -> Self {
         let path = setting.path();
         let initial_cwnd = Bytes::new(setting.start_pkts * MSS);
-        let start = Start { path: &path, size: Bytes::MAX, initial_cwnd, seed: 1, flow: FlowId(0) };
+        let start =
+            Start { path: &path, size: Bytes::MAX, initial_cwnd, active_flows: 0, seed: 1, flow: FlowId(0) };
         Self(setting.config().build(&start), setting.start_pkts)
     }
 

@@ -257,7 +257,7 @@ impl PacketSums {
 #[non_exhaustive]
 pub struct Recovery {
     /// Time-outs that ran out: under `per_packet_rto` those of packets, of which a lost burst has thousands; under `rack` and
-    /// `single_timer` those of a flow's one timer. They compare only where the policy is the same.
+    /// `go_back_n` those of a flow's one timer. They compare only where the policy is the same.
     pub timeouts: u64,
     /// NACKs that senders received.
     pub nacks: u64,

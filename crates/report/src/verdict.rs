@@ -239,7 +239,7 @@ mod tests {
         };
         assert_eq!(judged("per_packet_rto", &["intra", "inter"]), (Some("a".to_owned()), 0, false));
         assert_eq!(judged("rack", &["intra", "inter"]), (None, 0, true));
-        assert_eq!(judged("single_timer", &["inter"]), (None, 0, true));
+        assert_eq!(judged("go_back_n", &["inter"]), (None, 0, true));
         assert_eq!(judged("rack", &["intra"]), (Some("a".to_owned()), 0, false), "no flow has the other");
     }
 

@@ -141,6 +141,11 @@ impl<T: Named> Table<T> {
         Key { name, slot }
     }
 
+    /// How many flows there are.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
     /// The key of a flow.
     pub(crate) fn key(&self, name: T::Name) -> Option<Key<T::Name>> {
         self.index.find(hash(name), |&slot| self.holds(slot, name)).map(|&slot| Key { name, slot })

@@ -117,7 +117,14 @@ impl CongestionBenchmark {
     fn control(&self) -> (Control, Bytes) {
         let path = path(&self.config);
         let params = self.config.params(&path);
-        let start = Start { path: &path, size: Bytes::MAX, initial_cwnd: path.bdp, seed: 1, flow: FlowId(0) };
+        let start = Start {
+            path: &path,
+            size: Bytes::MAX,
+            initial_cwnd: path.bdp,
+            active_flows: 0,
+            seed: 1,
+            flow: FlowId(0),
+        };
         (params.build(&start), params.shared_bytes())
     }
 }

@@ -57,14 +57,9 @@ impl Context<'_> {
             Some(name) => named(&control_path, scheme::control_name(name))?,
             None => stack.control,
         };
-        let constants = self.constants(control);
-        let mut table = constants.clone();
-        // A scheme with a name of its own may have its own constants of a control that others have, too.
-        let of_scheme = stack.alias.filter(|_| control == stack.control).map(|alias| self.constants(alias));
-        if let Some(own) = of_scheme.and_then(|mut own| own.remove("congestion")) {
-            overlay(&mut table, &Table::from_iter([("congestion".to_owned(), own)]));
-        }
-        let congestion = part(&table, "congestion", control, written.congestion);
+        let alias = stack.alias.filter(|_| control == stack.control);
+        let constants = self.constants_under(alias, control, "congestion");
+        let congestion = part(&constants, "congestion", control, written.congestion);
         let congestion = congestion_of(&control_path, control, &congestion)?;
         let balance = self.balance(&format!("{path}.balance"), stack, written.balance, transport)?;
         let recovery = part(&constants, "recovery", recovery::NAMES[0], written.recovery);
@@ -91,11 +86,18 @@ impl Context<'_> {
             Some(shared) => ("transport.balance", Some(shared)),
             None => (path, own),
         };
-        let name = match written.as_ref().and_then(Part::name) {
-            Some(name) => named(path, scheme::balance_name(name))?,
-            None => stack.balance,
-        };
-        self.selector(path, name, written)
+        let asked = written.as_ref().and_then(Part::name);
+        let name = asked.map_or(Ok(stack.balance), |name| named(path, scheme::balance_name(name)))?;
+        self.selector(path, name, stack.alias.filter(|_| name == stack.balance), written)
+    }
+
+    /// The constants of a component. A scheme with a name of its own may have its own ones of this kind for what others have, too.
+    fn constants_under(&self, alias: Option<&str>, component: &str, kind: &str) -> Table {
+        let mut constants = self.constants(component);
+        if let Some(own) = alias.and_then(|alias| self.constants(alias).remove(kind)) {
+            overlay(&mut constants, &Table::from_iter([(kind.to_owned(), own)]));
+        }
+        constants
     }
 
     /// When receivers acknowledge packets, every default spelled out.
@@ -117,16 +119,17 @@ impl Context<'_> {
             return Err(ValueError::missing(format!("{path}.name"), "a path selector, such as \"ecmp\""));
         };
         let name = named(path, scheme::balance_name(name))?;
-        self.selector(path, name, Some(written)).map(|balance| to_part(&balance))
+        self.selector(path, name, None, Some(written)).map(|balance| to_part(&balance))
     }
 
     fn selector(
         &self,
         path: &str,
         name: &'static str,
+        alias: Option<&str>,
         written: Option<Part>,
     ) -> Result<BalanceConfig, ValueError> {
-        let balance = part(&self.constants(name), "balance", name, written);
+        let balance = part(&self.constants_under(alias, name, "balance"), "balance", name, written);
         let balance: BalanceConfig = checked(path, &balance)?;
         in_range(path, balance.check())?;
         Ok(balance)

@@ -61,7 +61,9 @@ impl Plan {
                 let route = self.route(&through, Class::Inter, Use::Own(own, false), known);
                 let shared = &self.shared[route as usize];
                 let (header, signals) = (shared.path().header, shared.profile().signals);
-                let kind = RelayKind::Streamlined(StreamlinedRelay { header, signals, loss: *loss });
+                let way = self.path(&there, Class::Inter, &self.schemes[1]);
+                let loss = loss.map(|loss| loss.behind(&way));
+                let kind = RelayKind::Streamlined(StreamlinedRelay { header, signals, loss });
                 (route, through, u32::MAX, kind)
             }
         };

@@ -112,7 +112,14 @@ fn a_control_takes_the_bytes_that_it_says() {
     let (path, seed) = (path(), 1);
     for config in congestion::NAMES.iter().filter_map(|name| congestion::CongestionConfig::by_name(name)) {
         let params = config.params(&path);
-        let start = congestion::Start { path: &path, size: MSS, initial_cwnd: MSS, seed, flow: FlowId(0) };
+        let start = congestion::Start {
+            path: &path,
+            size: MSS,
+            initial_cwnd: MSS,
+            active_flows: 0,
+            seed,
+            flow: FlowId(0),
+        };
         let said = params.build(&start).state_bytes().as_f64();
         assert_eq!(held(|| params.build(&start)), said, "{}", config.name());
         // The parameters stand behind the two counts of an `Arc`.

@@ -43,6 +43,16 @@ impl Endpoint {
             self.acknowledge_duplicate(now, from, duplicate, ecn_ce, telemetry);
             return None;
         };
+        if receiver.refuses(data) {
+            let wire::Data { flow, seq, packets, len, sent_at, entropy, profile, ask } = *data;
+            self.on_refused(
+                now,
+                from,
+                wire::Data { flow, seq, packets, len, sent_at, entropy, profile, ask },
+                ecn_ce,
+            );
+            return None;
+        }
         let arrival = receiver.on_data(data, ecn_ce)?;
         let reply = receiver.ack(now, from, arrival.feedback, telemetry);
         let has_more = receiver.acknowledge(now, arrival.is_new, ecn_ce, data, reply, &mut self.replies);
@@ -59,6 +69,23 @@ impl Endpoint {
         let (start, len) = (u64::from(data.seq) * self.config.mss.get(), u64::from(data.len));
         let payload = Payload::Source(start..start + len);
         Some(Received { from, flow, payload, decodable: None, delivered: Bytes::new(len) })
+    }
+
+    /// A packet came behind a gap, where its receiver takes packets in their order alone.
+    #[cold]
+    #[inline(never)]
+    fn on_refused(&mut self, now: Time, from: HostId, data: wire::Data, ecn_ce: bool) {
+        let name = PeerFlow { peer: from, flow: data.flow };
+        let known_as = self.known_as(name);
+        let Some((_, receiver)) = self.receivers.find(known_as) else { return };
+        if let Some(feedback) = receiver.refuse(&data, ecn_ce) {
+            let entropy = receiver.nack_entropy();
+            self.replies.push(Reply::bare(from, entropy, feedback));
+        }
+        receiver.notify(now, name, ecn_ce, &mut self.replies);
+        if receiver.earn_pull(false) {
+            self.follow_up(now, name);
+        }
     }
 
     /// How the packets of this one's message make blocks; `None` if the header contradicts itself.

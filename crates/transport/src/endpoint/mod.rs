@@ -187,8 +187,13 @@ impl Endpoint {
         debug_assert_eq!(message.route.path.mss, self.config.mss, "one payload size for the whole network");
         let profile = self.profiles.place(&message.route.profile);
         let profile = profile.expect("the profile of a route is one of its endpoint's");
-        let sender = Sender::new(now, &message, profile, self.config.seed);
+        let sender = Sender::new(now, &message, profile, self.config.seed, self.active_flows());
         self.add_sender(now, sender);
+    }
+
+    /// How many flows this host is sending.
+    pub(super) fn active_flows(&self) -> u32 {
+        self.senders.len() as u32
     }
 
     /// Takes a further message of a [persistent](crate::FlowProfile::persistent) flow that this host is sending: it leaves after those

@@ -374,7 +374,8 @@ impl Endpoint {
         let profile = self.profiles.place(&route.profile);
         let profile = profile.expect("the profile of a route is one of its endpoint's");
         let message = Message { flow, to, size, initial_cwnd, route, via: None };
-        let sender = Sender::new(now, &message, profile, self.config.seed).empty_handed(now, &message);
+        let (seed, active_flows) = (self.config.seed, self.active_flows());
+        let sender = Sender::new(now, &message, profile, seed, active_flows).empty_handed(now, &message);
         self.add_sender(now, sender);
         self.set_onward(PeerFlow { peer: relay.from, flow: relay.flow }, Onward::Live);
     }
@@ -439,10 +440,10 @@ impl Endpoint {
     #[cold]
     pub(super) fn fall_back(&mut self, now: Time, key: Key<FlowId>) {
         let Some(mut live) = self.senders.remove(key) else { return };
-        let profiles = &self.profiles;
+        let (profiles, own) = (&self.profiles, (self.config.seed, self.active_flows()));
         let place = |via: &Via| profiles.place(&via.direct.profile);
         let profile = |via: &Via| place(via).expect("the profile of a route is one of its endpoint's");
-        if let Some(direct) = live.sender.go_direct(now, profile, self.config.seed) {
+        if let Some(direct) = live.sender.go_direct(now, profile, own) {
             self.events.push_back(Event::WentDirect { flow: key.name, at: now });
             self.add_sender(now, direct);
         }

@@ -24,6 +24,9 @@ pub struct FlowProfile {
     /// Whether its ACKs repeat a mark until the sender says that it has cut its window (RFC 3168, section 6.1.3); otherwise each
     /// echoes its packet's own. Not with ACKs that are [held](crate::ack::AckPolicy::holds).
     pub repeats_marks: bool,
+    /// Whether the receiver takes packets in their order alone (go-back-N): one behind a gap is dropped, and the first of them is
+    /// answered by a NACK. Not of coded messages, nor through a proxy. [`RecoveryPolicy::wants_order`].
+    pub in_order: bool,
     /// Whether further messages may follow a flow's first one ([`Endpoint::append`](crate::Endpoint::append)): its ends stay until
     /// their drivers end them. Not of coded messages, nor through a proxy.
     pub persistent: bool,
@@ -48,7 +51,8 @@ impl FlowProfile {
         let Needs { pulls, cnps, arrival, signal_bytes, .. } = congestion.needs();
         let (bytes, map) = (signal_bytes.ack.get() as u16, recovery.wants_maps());
         let signals = AckSignals { bytes, arrival, map };
-        Self { acks, pulls, cnps, signals, repeats_marks: false, persistent: false }
+        let in_order = recovery.wants_order();
+        Self { acks, pulls, cnps, signals, repeats_marks: false, in_order, persistent: false }
     }
 }
 

@@ -34,6 +34,7 @@ use crate::Route;
 use crate::coding::Payload;
 use crate::flow::message::{Transmit, Trimmed};
 use crate::flow::profile::AckSignals;
+use crate::path::Path;
 use crate::table::{FlowMap, Named, PeerFlow, Table};
 use crate::wire::{Data, Feedback, Header, Place};
 use alloc::boxed::Box;
@@ -116,6 +117,17 @@ pub enum LossDetection {
     },
     /// From later packets and time.
     PerFlow(PerFlowConfig),
+}
+
+impl LossDetection {
+    /// Parameters that are left out follow from this path from the sender.
+    #[must_use]
+    pub fn behind(self, path: &Path) -> Self {
+        match self {
+            Self::PerPath { .. } => self,
+            Self::PerFlow(config) => Self::PerFlow(config.behind(path)),
+        }
+    }
 }
 
 /// The queue of a proxy.

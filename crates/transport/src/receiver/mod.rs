@@ -6,6 +6,9 @@
 //!
 //! Of a coded message all packets of a block count as here when enough of them are.
 //!
+//! Where a flow's profile says so, packets are taken in their order alone: one behind a gap is dropped, and the first of them is
+//! answered by a NACK that names the packet that is due (go-back-N).
+//!
 //! Up to `cumulative` everything has arrived; above it a bitmap knows, one bit a packet. After the last first arrival
 //! only a small record stays, which goes on acknowledging duplicates: the ACKs before may have been lost.
 
@@ -49,6 +52,8 @@ pub(crate) struct Receiver {
     acks_arrival: bool,
     /// Whether its ACKs have a map.
     maps: bool,
+    /// Whether it takes packets in their order alone.
+    in_order: bool,
     /// The blocks of a coded message.
     pub blocks: Option<Box<IncomingBlocks>>,
     /// Its duties beside an ACK for each packet at once, if there are any.
@@ -71,6 +76,9 @@ pub(crate) struct Duties {
     repeats: Option<bool>,
     /// Of a persistent flow.
     messages: Option<Box<MessageEnds>>,
+    /// Of one that takes packets in their order alone: whether, and the packet that it last named as missing.
+    in_order: bool,
+    named: Option<u32>,
 }
 
 impl Duties {
@@ -80,12 +88,19 @@ impl Duties {
         owed: Option<Owed>,
         notifier: Option<Notifier>,
     ) -> Option<Box<Self>> {
-        let &FlowProfile { ref acks, repeats_marks, persistent, .. } = profile;
+        let &FlowProfile { ref acks, repeats_marks, persistent, in_order, .. } = profile;
         let (policy, repeats) = (acks.build(), repeats_marks.then_some(false));
-        let any =
-            policy.wants_arrivals() || owed.is_some() || notifier.is_some() || repeats_marks || persistent;
+        let any = policy.wants_arrivals()
+            || owed.is_some()
+            || notifier.is_some()
+            || repeats_marks
+            || persistent
+            || in_order;
         let messages = persistent.then(Box::default);
-        any.then(|| Box::new(Self { policy, held: None, waiting: None, owed, notifier, repeats, messages }))
+        any.then(|| {
+            let (held, waiting, named) = (None, None, None);
+            Box::new(Self { policy, held, waiting, owed, notifier, repeats, messages, in_order, named })
+        })
     }
 
     /// The mark that the ACK of a packet brings which came with this one, or says that the sender has cut its window.
@@ -135,6 +150,7 @@ impl Receiver {
     ) -> Self {
         let counters = Counters::new(packets);
         let holds = duties.as_ref().is_some_and(|duties| !duties.policy.holds().is_zero());
+        let in_order = duties.as_ref().is_some_and(|duties| duties.in_order);
         Self {
             name,
             counters,
@@ -144,6 +160,7 @@ impl Receiver {
             ack_bytes: signals.bytes,
             acks_arrival: signals.arrival,
             maps: signals.map || holds,
+            in_order,
             blocks: None,
             duties,
         }
@@ -172,6 +189,25 @@ impl Receiver {
             self.counters.deliver(u64::from(data.len));
         }
         Some(UncodedArrival { feedback: self.arrived(data, ecn_ce, false), is_new })
+    }
+
+    /// Whether a packet is dropped: it lies behind a gap, where packets are taken in their order alone.
+    #[inline(always)]
+    pub(crate) const fn refuses(&self, data: &wire::Data) -> bool {
+        self.in_order && data.seq > self.cumulative
+    }
+
+    /// A packet is dropped that lies behind a gap; the first one since the gap opened gives a NACK of the packet that is due.
+    #[cold]
+    pub(crate) fn refuse(&mut self, data: &wire::Data, ecn_ce: bool) -> Option<Feedback> {
+        if !self.takes_in(data) {
+            return None;
+        }
+        self.counters.count(ecn_ce);
+        let (flow, due) = (data.flow, self.cumulative);
+        let named = self.duties.as_mut()?.named.replace(due);
+        let fate = Fate::Missing { packets: 1 };
+        (named != Some(due)).then_some(Feedback { flow, seq: due, cumulative: due, fate })
     }
 
     /// A packet of a coded message arrived; `None` as in [`Self::on_data`].

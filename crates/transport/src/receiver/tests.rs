@@ -45,6 +45,35 @@ fn acks_repeat_a_mark_until_the_sender_says_that_it_has_cut_its_window() {
 }
 
 #[test]
+fn packets_that_are_taken_in_order_alone_are_dropped_behind_a_gap_which_is_named_once() {
+    let profile = FlowProfile { in_order: true, ..FlowProfile::default() };
+    let duties = Duties::new(&profile, None, None);
+    let mut receiver = Receiver::new(NAME, 9, (0, AckSignals::default()), duties);
+    let mut come = |seq: u32| {
+        let data = data(seq, 9);
+        if !receiver.refuses(&data) {
+            return receiver.on_data(&data, false).map(|arrival| (arrival.is_new, arrival.feedback));
+        }
+        receiver.refuse(&data, false).map(|nack| (false, nack))
+    };
+    let nack = |due| {
+        Some((
+            false,
+            Feedback { flow: FlowId(7), seq: due, cumulative: due, fate: Fate::Missing { packets: 1 } },
+        ))
+    };
+    let is_new = |come: Option<(bool, Feedback)>| come.map(|(is_new, ack)| (is_new, ack.cumulative));
+    assert_eq!(is_new(come(0)), Some((true, 1)));
+    assert_eq!([come(2), come(3)], [nack(1), None]);
+    assert_eq!(is_new(come(1)), Some((true, 2)), "what came behind the gap is not there");
+    assert_eq!([come(4), come(3)], [nack(2), None]);
+    assert_eq!(is_new(come(0)), Some((false, 2)), "a duplicate is acknowledged");
+    assert_eq!([2, 3, 4].map(|seq| is_new(come(seq))), [3, 4, 5].map(|end| Some((true, end))));
+    assert_eq!(come(6), nack(5));
+    assert_eq!(receiver.counters().view(FlowId(7), false, 0, 0).counters.arrived_packets, 11);
+}
+
+#[test]
 fn an_ack_says_when_the_packet_came_if_the_control_wants_to_know() {
     let at = |ps| Time::from_ps(ps);
     let reply = |arrival, telemetry| {

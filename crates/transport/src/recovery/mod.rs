@@ -7,6 +7,7 @@
 //! - [`RttEstimate`]: smoothed round trip and, from it, the time-out of RFC 6298.
 //! - `policies/per_packet_rto.rs`: each packet has a time-out of its own, counted from the moment the transmission left; with
 //!   back-off it doubles with each time-out of the packet before it. An ACK of a later packet does not restart it.
+//! - `policies/go_back_n.rs`: the receiver takes packets in order alone; a NACK or the flow's one time-out sends all again.
 //! - `policies/rack.rs`: RACK-TLP. Packets are lost because later ones arrived, a probe asks after a tail, and one time-out for
 //!   the flow stands behind both.
 

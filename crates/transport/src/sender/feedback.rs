@@ -30,7 +30,7 @@ impl WireAck<'_> {
 
 /// Packets given up at once.
 #[derive(Clone, Copy, Default)]
-struct GivenUp {
+pub(super) struct GivenUp {
     /// Their payload.
     bytes: Bytes,
     /// When the newest of their transmissions left.
@@ -345,13 +345,18 @@ impl Sender {
         let mut any = false;
         while let Some(lost) = mark.and_then(|mark| self.sent.take_sent_until(now, mark)) {
             any = true;
-            given_up.bytes += self.take_out(lost);
-            self.note_loss(now, lost, &mut given_up);
+            self.give_up(now, lost, &mut given_up);
         }
         if any && let Some(cold) = &mut self.cold {
             cold.recovery.on_lost(&self.sent);
         }
         self.report_losses(now, given_up);
+    }
+
+    /// A packet is lost, without a time-out of its own, and leaves the window.
+    pub(super) fn give_up(&mut self, now: Time, lost: LostPacket, given_up: &mut GivenUp) {
+        given_up.bytes += self.take_out(lost);
+        self.note_loss(now, lost, given_up);
     }
 
     /// A loss was found without a time-out.
@@ -364,7 +369,7 @@ impl Sender {
     }
 
     /// Notifies the control of losses that were found without a time-out.
-    fn report_losses(&mut self, now: Time, GivenUp { bytes, newest, .. }: GivenUp) {
+    pub(super) fn report_losses(&mut self, now: Time, GivenUp { bytes, newest, .. }: GivenUp) {
         if !bytes.is_zero() {
             let loss = congestion::Loss { now, bytes, sent_at: newest, in_flight: self.in_flight };
             let before = self.cwnd;
@@ -403,10 +408,7 @@ impl Sender {
                     given_up.timed_out = true;
                     self.sent.counters_mut().timeouts += 1;
                 }
-                Ok(Expired::Lost(lost)) => {
-                    given_up.bytes += self.take_out(lost);
-                    self.note_loss(now, lost, &mut given_up);
-                }
+                Ok(Expired::Lost(lost)) => self.give_up(now, lost, &mut given_up),
                 Ok(Expired::Probe) => self.probe(now),
                 Err(deadline) => break deadline,
             }

@@ -89,11 +89,13 @@ fn keep(decision: Decision, cwnd: &mut Bytes, pacing_rate: &mut Rate, wants: &mu
 }
 
 impl Sender {
-    /// A sender for `message`, built from its route; `profile`: the index of its profile, `seed`: the endpoint's.
-    pub(crate) fn new(now: Time, message: &Message, profile: u8, seed: u64) -> Self {
+    /// A sender for `message`, built from its route; `profile`: the index of its profile, `seed`: the endpoint's, which sends so many
+    /// other flows.
+    pub(crate) fn new(now: Time, message: &Message, profile: u8, seed: u64, active_flows: u32) -> Self {
         let &Message { flow, size, initial_cwnd, ref route, .. } = message;
         let path = &route.path;
-        let control = route.congestion.build(&congestion::Start { path, size, initial_cwnd, seed, flow });
+        let start = congestion::Start { path, size, initial_cwnd, active_flows, seed, flow };
+        let control = route.congestion.build(&start);
         // Draws made while building come from another entity than those made later, so that none repeats.
         let random = Random::new(seed, Purpose::Balance, u64::from(flow.0) | 1 << 32);
         let balancer = route.balance.build(&balance::BalancerStart { path, flow, random });

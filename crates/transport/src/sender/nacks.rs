@@ -1,10 +1,12 @@
-//! NACKs: of a trimmed packet, and of a block whose receiver has waited for long enough.
+//! NACKs: of a trimmed packet, of a block whose receiver has waited for long enough, and of a gap where packets are taken in their
+//! order alone.
 
 use super::Sender;
+use super::feedback::GivenUp;
 use crate::balance::Balance;
 use crate::coding::blocks::Resend;
 use crate::congestion::{self, Congestion, NackCause};
-use crate::recovery::LostPacket;
+use crate::recovery::{LostPacket, RecoveryPolicy};
 use crate::wire::{Echo, Feedback};
 use farspan_units::{Bytes, Time};
 
@@ -39,7 +41,7 @@ impl Sender {
     /// lost, but for transmissions that left less than a base round trip ago, which it cannot have waited for.
     #[cold]
     pub(super) fn on_missing(&mut self, now: Time, first: u32, missing: u32, cumulative: u32) {
-        let Some(blocks) = self.blocks() else { return };
+        let Some(blocks) = self.blocks() else { return self.go_back(now, first, cumulative) };
         let packets = blocks.layout().packets_of(blocks.layout().block_of(first));
         let before = self.delivered;
         self.acknowledge_below(now, cumulative);
@@ -65,6 +67,32 @@ impl Sender {
             let decision = self.control.on_nack(&nack);
             self.decide(decision);
         }
+    }
+
+    /// The receiver takes packets in their order alone, and `first` is due while others have come, which it dropped, as it will those
+    /// on their way: all in flight from there on is lost, and leaves again in its order (go-back-N). Not if `first` left less than
+    /// a base round trip ago: of that transmission it cannot speak.
+    #[cold]
+    fn go_back(&mut self, now: Time, first: u32, cumulative: u32) {
+        if self.route.recovery.policy != RecoveryPolicy::GoBackN {
+            return;
+        }
+        let before = self.delivered;
+        self.acknowledge_below(now, cumulative);
+        let counters = self.sent.counters_mut();
+        counters.nacks += 1;
+        counters.leave_unreported(self.delivered - before);
+        self.note_news(now);
+        let mark = now.as_ps().checked_sub(self.route.path.base_rtt.as_ps()).map(Time::from_ps);
+        let Some(due) = mark.and_then(|mark| self.sent.take_old(now, first, mark)) else { return };
+        let mut given_up = GivenUp::default();
+        self.give_up(now, due, &mut given_up);
+        for seq in first + 1..self.sent.next() {
+            if let Some(behind) = self.sent.take_old(now, seq, now) {
+                self.give_up(now, behind, &mut given_up);
+            }
+        }
+        self.report_losses(now, given_up);
     }
 
     /// A packet that a NACK names leaves the window; returns its payload. The path selector hears whether it was trimmed at

@@ -260,7 +260,12 @@ impl Sender {
 
     /// The message, straight to its receiver, from the first packet on that is not known to have arrived there; as if
     /// it began now. `None`: it does not go through a proxy.
-    pub(crate) fn go_direct(&mut self, now: Time, profile: impl Fn(&Via) -> u8, seed: u64) -> Option<Self> {
+    pub(crate) fn go_direct(
+        &mut self,
+        now: Time,
+        profile: impl Fn(&Via) -> u8,
+        (seed, active_flows): (u64, u32),
+    ) -> Option<Self> {
         let (size, losses, next, base) = (self.size(), self.all_losses(), self.sent.next(), self.sent.base());
         let flow = self.flow;
         let state = self.via()?;
@@ -268,7 +273,7 @@ impl Sender {
         let from = if via.acknowledges { state.passed } else { base };
         let (route, initial_cwnd) = (Arc::clone(&via.direct), via.direct_cwnd);
         let message = Message { flow, to, size, initial_cwnd, route, via: None };
-        let mut direct = Self::new(now, &message, profile(&via), seed);
+        let mut direct = Self::new(now, &message, profile(&via), seed, active_flows);
         direct.sent = SentMap::from_packet(direct.sent.keeps_entropies(), from);
         direct.delivered = (0..from).map(|seq| direct.len(seq)).sum();
         let before = Some(Before { proxy: via.proxy, next, from, losses });

@@ -175,7 +175,8 @@ pub enum Fate {
         ecn_ce: bool,
     },
     /// The receiver has waited for the packet's block and is still missing packets of it: a NACK (Uno, section 4.2). Of
-    /// a block with more than 32 packets there may be several.
+    /// a block with more than 32 packets there may be several. Or, of a message without blocks: packets are taken in their order
+    /// alone, and others have come while this one is due.
     Missing {
         /// Bit `i` is the packet `i` after this one.
         packets: u32,

@@ -75,10 +75,10 @@ const COURSES: [Course; 5] = [
     Course::Streamlined(None),
     Course::Streamlined(Some(LossDetection::PerPath { paths: 1 })),
     Course::Streamlined(Some(LossDetection::PerFlow(PerFlowConfig {
-        window: 1024,
+        window: None,
         fixed: None,
         initial_wait: Duration::from_us(10),
-        max_wait: Duration::from_ms(1),
+        max_wait: None,
     }))),
 ];
 

@@ -55,7 +55,7 @@ fn scheme(control: &str) -> Scheme {
     Scheme {
         profile: FlowProfile::new(AckConfig::default(), &congestion, RecoveryPolicy::PerPacketRto),
         congestion,
-        balance: BalanceConfig::Spray(spray::SprayConfig { entropy_bits: 3 }),
+        balance: BalanceConfig::Spray(spray::SprayConfig { entropy_bits: 3, penalty: None }),
         coding: CodingConfig::by_name("none").unwrap(),
         recovery: RecoveryConfig {
             rto: Rto::BaseRtts(3),
@@ -322,12 +322,8 @@ const KINDS: [Kind; 5] = [
     Kind::Streamlined(Some(LossDetection::PerFlow(PER_FLOW))),
 ];
 
-const PER_FLOW: PerFlowConfig = PerFlowConfig {
-    window: 1024,
-    fixed: None,
-    initial_wait: Duration::from_us(10),
-    max_wait: Duration::from_ms(1),
-};
+const PER_FLOW: PerFlowConfig =
+    PerFlowConfig { window: None, fixed: None, initial_wait: Duration::from_us(10), max_wait: None };
 
 fn channel(random: &mut Random) -> Channel {
     let mut often =

@@ -53,6 +53,7 @@ pub(super) fn of(resolved: &Resolved, world: &World, routes: &Routes) -> Vec<Str
         warnings.extend(time_out(world, class));
         warnings.extend(delay_target(resolved, world, class, &path));
         warnings.extend(first_time_out(resolved, world, class));
+        warnings.extend(order(world, class));
         let reduction = reduction(resolved, world, class);
         warnings.extend(reduction.filter(|_| !is_published(|a, b| a.transport == b.transport)));
     }
@@ -248,6 +249,19 @@ fn first_time_out(resolved: &Resolved, world: &World, class: Class) -> Option<St
         format!(
             "transport.rto_initial = {initial} is longer than the run (stop.time = {stop}): one of the {} flows that loses its first packets before any \
              ACK has come never sends them again (a shorter rto_initial does, or transport.rto = \"path\")",
+            name(class)
+        )
+    })
+}
+
+/// Receivers that take packets in their order alone, of flows whose packets take several paths.
+fn order(world: &World, class: Class) -> Option<String> {
+    let scheme = world.spec.scheme(class);
+    let balance = scheme.balance.name();
+    (scheme.recovery.policy.wants_order() && balance != "ecmp").then(|| {
+        format!(
+            "recovery = \"go_back_n\" under {balance}: receivers of {} flows drop each packet that overtakes another, and all behind it is sent \
+             again (\"ecmp\" keeps a flow on one path; \"rack\" takes packets in any order)",
             name(class)
         )
     })

@@ -79,8 +79,10 @@ fn poseidon_queues_the_target_of_its_fair_share() {
         for flows in [2, 8, 32] {
             let found = equilibrium("poseidon", profile, flows, &[]);
             let ratio = found.queue / target(flows);
+            // Delays in whole microseconds, as in published code, are read as up to one less than they are: 12.5 KB.
+            let most = if profile == "artifact" { 1.1 + 12.5 / target(flows) } else { 1.1 };
             assert!(
-                (0.9..=1.1).contains(&ratio),
+                (0.9..=most).contains(&ratio),
                 "{profile}, {flows}: {} KB of {}",
                 found.queue,
                 target(flows)

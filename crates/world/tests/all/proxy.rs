@@ -124,7 +124,7 @@ fn a_detector_takes_parameters_and_says_all_of_them() {
     let few = "scheme.proxy={kind=\"streamlined\", loss={name=\"gap-flow\", window=256, fixed=3}}";
     let first = resolved_of(SMALL, &[few]).unwrap();
     let text = first.to_toml();
-    for line in ["name = \"gap-flow\"", "window = 256", "fixed = 3", "max_wait = \"1ms\""] {
+    for line in ["name = \"gap-flow\"", "window = 256", "fixed = 3", "initial_wait = \"10us\""] {
         assert!(text.contains(line), "{line} is missing:\n{text}");
     }
     assert_eq!(resolved_of(&text, &[]).unwrap().scenario(), first.scenario());
@@ -132,7 +132,7 @@ fn a_detector_takes_parameters_and_says_all_of_them() {
     let ProxyKind::Streamlined(Some(LossDetection::PerFlow(config))) = proxy.kind else {
         panic!("{proxy:?}")
     };
-    assert_eq!((config.window, config.fixed), (256, Some(3)));
+    assert_eq!((config.window, config.fixed), (Some(256), Some(3)));
 }
 
 #[test]

@@ -8,6 +8,7 @@ pub fn policy_spec(seed: u64) -> Spec {
     let mut spec = random_spec(seed);
     let mut draw = Draw(Random::new(seed, Purpose::Test, 20));
     let mut draws = Draw(Random::new(seed, Purpose::Test, 32));
+    let mut orders = Draw(Random::new(seed, Purpose::Test, 34));
     let base = Base::of(&spec.network, spec.mss + spec.header);
     noise(&mut draw.apart(), &mut spec, base);
     for scheme in [&mut spec.intra, &mut spec.inter] {
@@ -18,7 +19,8 @@ pub fn policy_spec(seed: u64) -> Spec {
                 AckConfig::Delayed(ack::delayed::DelayedConfig { delay, quick: 0, packets: 2 });
         }
         if !draw.one_in(3) {
-            scheme.recovery.policy = RecoveryPolicy::SingleTimer;
+            scheme.recovery.policy = RecoveryPolicy::GoBackN;
+            scheme.profile.in_order = matches!(scheme.coding, CodingConfig::None(_)) && orders.one_in(2);
         }
         scheme.connection = connection(&mut draws, spec.mss);
         scheme.profile.repeats_marks = draws.one_in(2);
@@ -181,7 +183,8 @@ pub fn proxied_spec(seed: u64) -> Spec {
     for scheme in [&mut spec.intra, &mut spec.inter] {
         let scheme = Arc::make_mut(scheme);
         scheme.coding = CodingConfig::None(Default::default());
-        scheme.balance = BalanceConfig::Spray(balance::spray::SprayConfig { entropy_bits: paths });
+        scheme.balance =
+            BalanceConfig::Spray(balance::spray::SprayConfig { entropy_bits: paths, penalty: None });
         if draw.one_in(3) {
             // Where packets are dropped, only time-outs and detectors find losses.
             scheme.recovery.policy = RecoveryPolicy::PerPacketRto;

@@ -12,10 +12,24 @@ pub struct Start<'a> {
     pub size: Bytes,
     /// First window: the same for every scheme of a scenario.
     pub initial_cwnd: Bytes,
+    /// How many flows of the same host were under way when this one began.
+    pub active_flows: u32,
     /// The flow's own key for [`farspan_units::Random`] draws: (seed, flow).
     pub seed: u64,
     /// The flow.
     pub flow: FlowId,
+}
+
+impl Start<'_> {
+    /// The first window as the path's bandwidth-delay product counts: with headers, up to that product. A window of payload that
+    /// is larger than the product stays as it is.
+    #[must_use]
+    pub fn cwnd_on_wire(&self) -> Bytes {
+        let Path { mss, bdp, .. } = *self.path;
+        let cwnd = self.initial_cwnd.max(mss);
+        let wire = u128::from(cwnd.get()) * u128::from(self.path.mtu().get()) / u128::from(mss.get().max(1));
+        cwnd.max(Bytes::new(u64::try_from(wire).unwrap_or(u64::MAX)).min(bdp))
+    }
 }
 
 /// The state of the sender when a packet left; kept only for controls that ask for it.

@@ -21,6 +21,17 @@ const LEAST: f64 = 0.001;
 /// The longest of the three times.
 const LONGEST: Duration = Duration::from_ms(1000);
 
+/// When fast recovery ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum RecoveryEnd {
+    /// With the F-th increase, so that F - 1 recover (section 3.2: max(T, BC) < F).
+    Reached,
+    /// With the one behind it, so that F recover (published code of OSCAR).
+    Passed,
+}
+
 /// Parameters of DCQCN.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(
@@ -40,8 +51,10 @@ pub struct DcqcnConfig {
     pub increase_timer: Duration,
     /// B: the byte counter of increases, above zero; 10 MB.
     pub byte_counter: Bytes,
-    /// F: the increase from which on others than recoveries raise the target, in [0, 1000]; 5: four recover.
+    /// F: how many increases make fast recovery, in [0, 1000]; 5.
     pub recoveries: u32,
+    /// Whether the F-th increase ends it, or the one behind; `reached`: four recover. Published code of OSCAR: `passed`.
+    pub recovery_end: RecoveryEnd,
     /// `R_AI`: additive increase of the target, as a part of the line rate, in [0, 1]; 0.001: 40 Mb/s of 40 Gb/s.
     pub additive: f64,
     /// `R_HAI`: hyper increase of the target, as a part of the line rate, in [0, 1]; 0.01.
@@ -63,6 +76,7 @@ impl Default for DcqcnConfig {
             increase_timer: Duration::from_us(55),
             byte_counter: Bytes::new(10_000_000),
             recoveries: 5,
+            recovery_end: RecoveryEnd::Reached,
             additive: 0.001,
             hyper: 0.01,
             hyper_grows: true,
@@ -170,6 +184,8 @@ pub struct Dcqcn {
     params: Arc<DcqcnParams>,
     /// `R_C`: the rate.
     rate: f64,
+    /// The first window, which counts payload alone, until the rate has moved.
+    first: Bytes,
     /// `R_T`: the target rate.
     target: f64,
     /// alpha: how much of the congestion there is, in [0, 1].
@@ -184,11 +200,12 @@ impl Dcqcn {
     #[must_use]
     pub fn new(params: &Arc<DcqcnParams>, start: &Start<'_>) -> Self {
         // Line rate (section 3), with a first window of one bandwidth-delay product.
-        let rate = (start.initial_cwnd.max(params.mss).as_f64() / params.bdp).clamp(LEAST, 1.0);
+        let rate = (start.cwnd_on_wire().as_f64() / params.bdp).clamp(LEAST, 1.0);
         let alpha = params.config.alpha_start;
         Self {
             params: Arc::clone(params),
             rate,
+            first: start.initial_cwnd,
             target: rate,
             alpha,
             stages: Stages::default(),
@@ -206,13 +223,14 @@ impl Dcqcn {
     /// additive increase, R_T = R_T + R_AI first (equation 4); hyper increase, R_T = R_T + i R_HAI first, when both have run out
     /// more than F times, i the number of these.
     fn increase(&mut self) {
-        let DcqcnConfig { recoveries, additive, hyper, hyper_grows, .. } = self.params.config;
+        let DcqcnConfig { recoveries, recovery_end, additive, hyper, hyper_grows, .. } = self.params.config;
+        self.first = Bytes::MAX;
         let Stages { timer, bytes, .. } = self.stages;
         let (most, least) = (timer.max(bytes), timer.min(bytes));
         if least > recoveries {
             let times = if hyper_grows { f64::from(least - recoveries) } else { 1.0 };
             self.target += hyper * times;
-        } else if most >= recoveries {
+        } else if most > recoveries || (most == recoveries && recovery_end == RecoveryEnd::Reached) {
             self.target += additive;
         }
         self.target = self.target.min(1.0);
@@ -224,7 +242,7 @@ impl Congestion for Dcqcn {
     fn decision(&self) -> Decision {
         let DcqcnParams { config, line_rate, bdp, mss, .. } = &*self.params;
         let cwnd = match config.window {
-            true => Bytes::new((bdp * self.rate) as u64).max(*mss),
+            true => Bytes::new((bdp * self.rate) as u64).min(self.first).max(*mss),
             false => Bytes::MAX,
         };
         let rate = Rate::from_bps(((line_rate * self.rate) as u64).max(1));
@@ -263,6 +281,7 @@ impl Congestion for Dcqcn {
         self.target = self.rate;
         self.rate = (self.rate * (1.0 - self.alpha / 2.0)).max(LEAST);
         self.alpha = (1.0 - gain) * self.alpha + gain;
+        self.first = Bytes::MAX;
         self.stages = Stages::default();
         self.restart_timers(cnp.now);
         self.decision()
@@ -294,7 +313,12 @@ pub(crate) mod tests {
 
     /// The parameterisation of OSCAR's published code.
     pub fn artifact() -> DcqcnConfig {
-        DcqcnConfig { byte_counter: Bytes::new(10 << 20), hyper_grows: false, ..DcqcnConfig::default() }
+        DcqcnConfig {
+            byte_counter: Bytes::new(10 << 20),
+            recovery_end: RecoveryEnd::Passed,
+            hyper_grows: false,
+            ..DcqcnConfig::default()
+        }
     }
 
     fn dcqcn(config: &DcqcnConfig) -> Dcqcn {
@@ -356,7 +380,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_smaller_first_window_is_its_part_of_the_line_rate_and_grows() {
-        let start = start_with(Bytes::new(43_836));
+        let start = start_with(Bytes::new(43_162));
         let mut control = Dcqcn::new(&Arc::new(DcqcnParams::new(&DcqcnConfig::default(), &path())), &start);
         near(gbps(control.decision()), 25.0, 1e-3);
         assert_eq!(control.on_sent(&sent(3)).next_timer, Some(us(58)));
@@ -404,6 +428,19 @@ pub(crate) mod tests {
         }
         expected = f64::midpoint(expected, 50.1);
         near(gbps(control.on_timer(us(50 + 55 * 5))), expected, 1e-6);
+        near(control.target, 0.501, 1e-12);
+    }
+
+    #[test]
+    fn in_the_published_code_of_oscar_the_fifth_increase_recovers_too() {
+        let mut control = dcqcn(&artifact());
+        control.on_cnp(&cnp(0));
+        control.on_cnp(&cnp(50));
+        for n in 1..=5 {
+            control.on_timer(us(50 + 55 * n));
+            near(control.target, 0.5, 0.0);
+        }
+        control.on_timer(us(50 + 55 * 6));
         near(control.target, 0.501, 1e-12);
     }
 

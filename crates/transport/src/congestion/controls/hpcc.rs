@@ -144,6 +144,8 @@ pub struct Hpcc {
     params: Arc<HpccParams>,
     /// W, in bytes; below a packet, only the rate is.
     window: f64,
+    /// The first window, which counts payload alone, until W has moved.
+    first: Bytes,
     /// W^c: the window of the last round trip, in bytes.
     reference: f64,
     /// The bound on the windows that packets left by before a NACK lowered it.
@@ -164,10 +166,11 @@ impl Hpcc {
     /// The control for one flow.
     #[must_use]
     pub fn new(params: &Arc<HpccParams>, start: &Start<'_>) -> Self {
-        let window = start.initial_cwnd.max(params.mss).as_f64();
+        let window = start.cwnd_on_wire().as_f64();
         Self {
             params: Arc::clone(params),
             window,
+            first: start.initial_cwnd,
             reference: window,
             lowered: Lowered::NEVER,
             max: window.max(params.bdp),
@@ -209,6 +212,7 @@ impl Hpcc {
         let multiplies = self.utilization >= config.eta || self.stage >= config.max_stage;
         let scaled = if multiplies { reference / (self.utilization / config.eta) } else { reference };
         self.window = (scaled + additive).clamp(LEAST * bdp, self.max);
+        self.first = Bytes::MAX;
         if ends_round {
             self.stage = if multiplies { 0 } else { self.stage + 1 };
             self.reference = self.window;
@@ -220,7 +224,7 @@ impl Congestion for Hpcc {
     fn decision(&self) -> Decision {
         // R = W / T (section 3.2): on the wire, as the published code paces.
         let rate = Rate::from_bps(((self.window * 8.0 / self.params.base_rtt) as u64).max(1));
-        let cwnd = Bytes::new(self.window as u64).max(self.params.mss);
+        let cwnd = Bytes::new(self.window as u64).min(self.first).max(self.params.mss);
         Decision { pacing_rate: Some(rate), ..Decision::window(cwnd) }
     }
 

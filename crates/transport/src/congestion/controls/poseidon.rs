@@ -50,7 +50,7 @@ pub struct PoseidonConfig {
     pub min_md: f64,
     /// The largest factor of a step, in [1, 1000]; 2. Published code: none, and with 1000 no rate comes to it.
     pub max_md: f64,
-    /// Whether a delay is read in whole microseconds of the header's 2 bytes; false.
+    /// Whether a delay is read in whole microseconds of the header's 2 bytes; false. Published code: true.
     pub quantised: bool,
     /// Bytes of telemetry in each data packet, and in its ACK, at most 256; 12 (published code).
     pub header: Bytes,
@@ -179,8 +179,8 @@ pub struct Poseidon {
     window: f64,
     /// The largest window, in payload bytes.
     max: f64,
-    /// When the window was last cut.
-    cut_at: Time,
+    /// Until then no cut follows the last one: a round trip, as it was measured then.
+    uncut_until: Time,
 }
 
 impl Poseidon {
@@ -189,7 +189,7 @@ impl Poseidon {
     pub fn new(params: &Arc<PoseidonParams>, start: &Start<'_>) -> Self {
         let window = start.initial_cwnd.max(params.mss).as_f64();
         let max = window.max(params.bdp);
-        Self { params: Arc::clone(params), window, max, cut_at: Time::ZERO }
+        Self { params: Arc::clone(params), window, max, uncut_until: Time::ZERO }
     }
 
     /// An ACK of a packet that met this delay: up to the target of the flow's rate the window grows by the factor over a round
@@ -200,9 +200,9 @@ impl Poseidon {
         let factor = self.params.factor(rate, delay).clamp(config.min_md, config.max_md);
         if delay <= self.params.target(rate) {
             self.window += (factor - 1.0) * ack.bytes_acked.as_f64().min(self.window);
-        } else if ack.sent_at >= self.cut_at {
+        } else if ack.now >= self.uncut_until {
             self.window *= factor;
-            self.cut_at = ack.now;
+            self.uncut_until = ack.now + ack.rtt;
         }
         self.window = self.window.clamp(LEAST * bdp, self.max);
     }
@@ -241,7 +241,13 @@ pub(crate) mod tests {
 
     /// The parameterisation of OSCAR's published code.
     pub fn artifact() -> PoseidonConfig {
-        PoseidonConfig { alpha: Alpha::Rate, min_md: 0.0, max_md: 1000.0, ..PoseidonConfig::default() }
+        PoseidonConfig {
+            alpha: Alpha::Rate,
+            min_md: 0.0,
+            max_md: 1000.0,
+            quantised: true,
+            ..PoseidonConfig::default()
+        }
     }
 
     fn params(config: &PoseidonConfig) -> PoseidonParams {

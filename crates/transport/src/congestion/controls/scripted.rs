@@ -112,7 +112,7 @@ impl Scripted {
     #[must_use]
     pub fn new(params: &Arc<ScriptedParams>, start: &Start<'_>) -> Self {
         let cwnd = start.initial_cwnd.max(params.mss);
-        let share = (cwnd.as_f64() / params.bdp.as_f64().max(1.0)).min(1.0);
+        let share = (start.cwnd_on_wire().as_f64() / params.bdp.as_f64().max(1.0)).min(1.0);
         let rate = Rate::from_bps(((params.line_rate.as_bps() as f64 * share) as u64).max(1));
         let decision = Decision { pacing_rate: Some(rate), ..Decision::window(cwnd) };
         Self { params: Arc::clone(params), decision, done: 0 }

@@ -11,6 +11,24 @@ use crate::registry::ConfigError;
 use alloc::sync::Arc;
 use farspan_units::{Bytes, Duration, TelemetryKind, Time};
 
+/// Whose theta-PowerTCP it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Variant {
+    /// Algorithm 2, with the other parameters.
+    Algorithm,
+    /// Published code of PowerTCP: the window moves with each ACK, from that of the last round trip; the base round trip is the
+    /// shortest one measured, and 1.05 of it make a power of 1. The arrival rate is never believed to be below 0.5 of the
+    /// bottleneck's, gamma is 0.7, the additive increase 150 Mb/s at 100 Gb/s: the other parameters do not count.
+    Powertcp,
+}
+
+/// Of the published code of PowerTCP: gamma, beta as a part of the bandwidth-delay product, and the smallest arrival rate.
+const CODE: (f64, f64, f64) = (0.7, 0.0015, 0.5);
+/// As many base round trips make a power of 1 (published code of PowerTCP).
+const CODE_MARGIN: f64 = 1.05;
+
 /// Parameters of theta-PowerTCP.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(
@@ -25,14 +43,16 @@ pub struct ThetaPowertcpConfig {
     /// Additive increase, as a part of the bandwidth-delay product, in [0, 1]; 0.006 (algorithm 2: one part in the number of
     /// flows; published code of OSCAR).
     pub beta: f64,
-    /// The smallest arrival rate at the bottleneck that is believed, as a part of its rate, in [0, 1]; 0.5 (published code of
-    /// PowerTCP).
+    /// The smallest arrival rate at the bottleneck that is believed, as a part of its rate, in [0, 1]; 0: none (algorithm 2).
+    /// Published code of PowerTCP, with the rest of `variant`: 0.5.
     pub arrival_floor: f64,
+    /// Whose it is: `algorithm`, or `powertcp`, whose constants then stand in place of the others.
+    pub variant: Variant,
 }
 
 impl Default for ThetaPowertcpConfig {
     fn default() -> Self {
-        Self { gamma: 0.9, beta: 0.006, arrival_floor: 0.5 }
+        Self { gamma: 0.9, beta: 0.006, arrival_floor: 0.0, variant: Variant::Algorithm }
     }
 }
 
@@ -78,14 +98,18 @@ pub struct ThetaPowertcpParams {
     power: PowerParams,
     /// The smallest arrival rate, as a part of the bottleneck's rate.
     arrival_floor: f64,
+    variant: Variant,
 }
 
 impl ThetaPowertcpParams {
     /// Computes the parameters of `config` on `path`.
     #[must_use]
     pub fn new(config: &ThetaPowertcpConfig, path: &Path) -> Self {
-        let power = PowerParams::new(config.gamma, config.beta, path);
-        Self { power, arrival_floor: config.arrival_floor }
+        let (gamma, beta, arrival_floor) = match config.variant {
+            Variant::Algorithm => (config.gamma, config.beta, config.arrival_floor),
+            Variant::Powertcp => CODE,
+        };
+        Self { power: PowerParams::new(gamma, beta, path), arrival_floor, variant: config.variant }
     }
 }
 
@@ -97,25 +121,33 @@ pub struct ThetaPowertcp {
     window: PowerWindow,
     /// When the last ACK came, and its round trip.
     last: Option<(Time, Duration)>,
+    /// The shortest round trip so far.
+    shortest: Duration,
 }
 
 impl ThetaPowertcp {
     /// The control for one flow.
     #[must_use]
     pub fn new(params: &Arc<ThetaPowertcpParams>, start: &Start<'_>) -> Self {
-        Self { params: Arc::clone(params), window: PowerWindow::new(&params.power, start), last: None }
+        let window = PowerWindow::new(&params.power, start);
+        Self { params: Arc::clone(params), window, last: None, shortest: Duration::MAX }
     }
 
     /// Algorithm 2, `normPower`: Gamma' = (d RTT / dt + 1) RTT / tau, with d RTT / dt + 1, the arrival rate as a part of the
     /// bottleneck's, no less than its floor. Says whether there is anything to go by.
     fn measure(&mut self, ack: &Ack<'_>) -> bool {
-        let ThetaPowertcpParams { power, arrival_floor } = &*self.params;
+        let ThetaPowertcpParams { power, arrival_floor, variant } = &*self.params;
+        self.shortest = self.shortest.min(ack.rtt);
         let Some((at, before)) = self.last.replace((ack.now, ack.rtt)) else { return false };
         let elapsed = ack.now.since(at).as_secs_f64();
         if elapsed > 0.0 {
             let rtt = ack.rtt.as_secs_f64();
             let gradient = (rtt - before.as_secs_f64()) / elapsed;
-            let normalised = (gradient + 1.0).max(*arrival_floor) * rtt / power.base_rtt;
+            let full = match variant {
+                Variant::Algorithm => power.base_rtt,
+                Variant::Powertcp => CODE_MARGIN * self.shortest.as_secs_f64(),
+            };
+            let normalised = (gradient + 1.0).max(*arrival_floor) * rtt / full;
             self.window.smooth(normalised, (elapsed / power.base_rtt).min(1.0));
         }
         true
@@ -130,10 +162,15 @@ impl Congestion for ThetaPowertcp {
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
         if !self.measure(ack) {
             self.window.round.begin(ack.now);
-        } else if self.window.round.ended_by(ack) {
-            // Algorithm 2, `updateWindow`: once a round trip.
-            let window = &mut self.window;
+            return self.decision();
+        }
+        let window = &mut self.window;
+        let ends_round = window.round.ended_by(ack);
+        // Algorithm 2, `updateWindow`: once a round trip.
+        if ends_round || self.params.variant == Variant::Powertcp {
             window.update(&self.params.power, window.power, window.cwnd);
+        }
+        if ends_round {
             window.remember();
         }
         self.decision()
@@ -216,13 +253,32 @@ mod tests {
     }
 
     #[test]
-    fn an_arrival_rate_below_half_counts_as_half() {
+    fn an_arrival_rate_below_the_floor_counts_as_the_floor() {
         for (arrival_floor, expected) in [(0.5, 0.5), (0.0, 0.1)] {
             let mut bench =
                 Bench::new(&ThetaPowertcpConfig { arrival_floor, ..ThetaPowertcpConfig::default() });
             bench.ack(1.0, 0.9);
             near(bench.ack(1.0, 0.0), expected, 1e-6);
         }
+    }
+
+    #[test]
+    fn powertcp_s_code_moves_with_each_ack_and_takes_the_shortest_round_trip_and_a_twentieth_as_full() {
+        let mut bench =
+            Bench::new(&ThetaPowertcpConfig { variant: Variant::Powertcp, ..ThetaPowertcpConfig::default() });
+        // The arrival rate counts as half at least; the first round trip was the shortest.
+        bench.ack(1.0, 0.9);
+        near(bench.ack(1.0, 0.0), 0.5 / 1.05, 1e-6);
+        let mut before = bench.cwnd();
+        for _ in 0..3 {
+            bench.ack(0.125, 1.0);
+            assert!(bench.cwnd() < before, "each ACK moves it");
+            before = bench.cwnd();
+        }
+        let old = bench.control.window.old / BDP;
+        let expected = 0.7 * (old / bench.control.window.power + 0.0015) + 0.3 * before;
+        bench.ack(0.0, 1.0);
+        near(bench.cwnd(), expected, 1e-9);
     }
 
     #[test]

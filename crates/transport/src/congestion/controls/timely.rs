@@ -41,6 +41,31 @@ impl RttThreshold {
     }
 }
 
+/// The formula of a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Formula {
+    /// Algorithm 1.
+    Algorithm,
+    /// Published code of OSCAR's simulator: above the upper threshold the rate falls by beta x T / RTT, not by
+    /// beta x (1 - T / RTT), and a round trip outside of the thresholds is not the one that the next differs from. The upper
+    /// threshold may lie below the lower.
+    Published,
+}
+
+/// The first rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum FirstRate {
+    /// The line rate over the flows of its host, this one included (TIMELY, section 5: C / (N + 1)), or less for a first window
+    /// that is less.
+    HostShare,
+    /// As the first window says (published codes: the line rate).
+    Window,
+}
+
 /// How often the rate moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
@@ -89,6 +114,10 @@ pub struct TimelyConfig {
     pub t_high: RttThreshold,
     /// When the rate moves: with each segment of a size, or `round_trip`; 16,000 B.
     pub completion: Completion,
+    /// The formula of a step; `algorithm`. Published code of OSCAR: `published`.
+    pub formula: Formula,
+    /// The first rate; `host_share`. Published codes: `window`.
+    pub start: FirstRate,
 }
 
 impl Default for TimelyConfig {
@@ -101,6 +130,8 @@ impl Default for TimelyConfig {
             t_low: RttThreshold::Queue(Bytes::new(37_500)),
             t_high: RttThreshold::Queue(Bytes::new(600_000)),
             completion: Completion::Segment(Bytes::new(16_000)),
+            formula: Formula::Algorithm,
+            start: FirstRate::HostShare,
         }
     }
 }
@@ -122,7 +153,9 @@ impl TimelyConfig {
             // Which is the larger depends on the path.
             _ => (0.0, 0.0),
         };
-        within(low..=f64::MAX, "t_high", high)?;
+        if self.formula == Formula::Algorithm {
+            within(low..=f64::MAX, "t_high", high)?;
+        }
         let Completion::Segment(segment) = self.completion else { return Ok(()) };
         let (effect, give) = ("has no end", "a size or \"round_trip\"");
         ConfigError::if_zero(segment.is_zero(), "timely", "completion", &segment, effect, give)
@@ -216,9 +249,13 @@ impl Timely {
     #[must_use]
     pub fn new(params: &Arc<TimelyParams>, start: &Start<'_>) -> Self {
         let cwnd = start.initial_cwnd.max(params.mss);
+        let most = match params.config.start {
+            FirstRate::HostShare => 1.0 / (f64::from(start.active_flows) + 1.0),
+            FirstRate::Window => 1.0,
+        };
         Self {
             params: Arc::clone(params),
-            share: (cwnd.as_f64() / params.bdp).clamp(LEAST, 1.0),
+            share: (start.cwnd_on_wire().as_f64() / params.bdp).min(most).max(LEAST),
             rtt_diff: 0.0,
             previous: None,
             falling: 0,
@@ -242,15 +279,26 @@ impl Timely {
     /// Algorithm 1, at a completion event with this round trip.
     fn complete(&mut self, rtt: f64) {
         let TimelyParams { config, t_low, t_high, base_rtt, .. } = &*self.params;
-        let TimelyConfig { alpha, beta, delta, hyper_after, .. } = *config;
-        let Some(previous) = self.previous.replace(rtt) else { return };
+        let TimelyConfig { alpha, beta, delta, hyper_after, formula, .. } = *config;
+        let is_outside = rtt < *t_low || rtt > *t_high;
+        let Some(previous) = self.previous else {
+            self.previous = Some(rtt);
+            return;
+        };
+        if formula == Formula::Algorithm || !is_outside {
+            self.previous = Some(rtt);
+        }
         self.rtt_diff = (1.0 - alpha) * self.rtt_diff + alpha * (rtt - previous);
         let gradient = self.rtt_diff / base_rtt;
         let share = if rtt < *t_low {
             self.share + delta
         } else if rtt > *t_high {
+            let excess = match formula {
+                Formula::Algorithm => 1.0 - t_high / rtt,
+                Formula::Published => t_high / rtt,
+            };
             self.falling = 0;
-            self.share * (1.0 - beta * (1.0 - t_high / rtt))
+            self.share * (1.0 - beta * excess)
         } else if gradient <= 0.0 {
             self.falling = self.falling.saturating_add(1);
             let steps = if self.falling >= hyper_after { hyper_after } else { 1 };
@@ -292,19 +340,21 @@ pub(crate) mod tests {
     use super::*;
     use crate::congestion::testing::{AckStream, near, path, refused, start, start_with};
 
-    /// As the published code of OSCAR has it, with its two thresholds in the right order.
+    /// As the published code of OSCAR has it, with its upper threshold below the lower one.
     pub(crate) fn artifact() -> TimelyConfig {
         TimelyConfig {
             delta: 0.0005,
-            t_low: RttThreshold::Rtt(Duration::from_us(16)),
-            t_high: RttThreshold::Rtt(Duration::from_us(32)),
-            completion: Completion::Rule(CompletionRule::RoundTrip),
+            t_low: RttThreshold::Rtt(Duration::from_us(32)),
+            t_high: RttThreshold::Rtt(Duration::from_us(16)),
+            completion: Completion::Segment(Bytes::new(1)),
+            formula: Formula::Published,
+            start: FirstRate::Window,
             ..TimelyConfig::default()
         }
     }
 
     fn timely(config: &TimelyConfig) -> Timely {
-        Timely::new(&Arc::new(TimelyParams::new(config, &path())), &start_with(Bytes::new(87_672)))
+        Timely::new(&Arc::new(TimelyParams::new(config, &path())), &start_with(Bytes::new(86_324)))
     }
 
     const BASE: f64 = 14.02752e-6;
@@ -343,8 +393,8 @@ pub(crate) mod tests {
         near(own.t_low, BASE + 3e-6, 1e-12);
         near(own.t_high, BASE + 48e-6, 1e-12);
         let published = TimelyParams::new(&artifact(), &path());
-        near(published.t_low, 16e-6, 1e-12);
-        near(published.t_high, 32e-6, 1e-12);
+        near(published.t_low, 32e-6, 1e-12);
+        near(published.t_high, 16e-6, 1e-12);
     }
 
     #[test]
@@ -417,8 +467,39 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_published_code_moves_once_a_round_trip() {
+    fn the_published_code_grows_below_one_threshold_and_falls_the_less_the_longer_the_round_trip() {
         let mut control = timely(&artifact());
+        control.complete(20e-6);
+        for step in 1..=3 {
+            control.complete(20e-6);
+            near(control.share, 0.5 + 0.0005 * f64::from(step), 1e-9);
+        }
+        let before = control.share;
+        control.complete(40e-6);
+        near(control.share, before * (1.0 - 0.8 * 16.0 / 40.0), 1e-9);
+        let before = control.share;
+        control.complete(80e-6);
+        near(control.share, before * (1.0 - 0.8 * 16.0 / 80.0), 1e-9);
+        assert_eq!(control.previous, Some(20e-6), "only a round trip between them would be the next one's");
+    }
+
+    #[test]
+    fn a_flow_begins_with_its_part_of_the_host_s_rate() {
+        let first = |config: &TimelyConfig, active_flows| {
+            let start = Start { active_flows, ..start() };
+            Timely::new(&Arc::new(TimelyParams::new(config, &path())), &start).share
+        };
+        let algorithm = TimelyConfig::default();
+        for (others, share) in [(0, 1.0), (1, 0.5), (3, 0.25), (5000, LEAST)] {
+            near(first(&algorithm, others), share, 1e-12);
+            near(first(&artifact(), others), 1.0, 0.0);
+        }
+    }
+
+    #[test]
+    fn it_can_move_once_a_round_trip() {
+        let completion = Completion::Rule(CompletionRule::RoundTrip);
+        let mut control = timely(&TimelyConfig { completion, delta: 0.0005, ..TimelyConfig::default() });
         let mut acks = AckStream::new(&start());
         (0..100).for_each(|_| _ = control.on_ack(&acks.next(false)));
         // The first ACK, and two round trips of 42 packets each.
@@ -429,7 +510,7 @@ pub(crate) mod tests {
     fn the_first_window_gives_the_first_rate_and_holds_until_the_first_ack() {
         let mut control = timely(&TimelyConfig::default());
         let first = control.decision();
-        assert_eq!((first.cwnd, first.pacing_rate), (Bytes::new(87_672), Some(Rate::from_gbps(50))));
+        assert_eq!((first.cwnd, first.pacing_rate), (Bytes::new(86_324), Some(Rate::from_gbps(50))));
         let after = control.on_ack(&AckStream::new(&start()).next(false));
         assert_eq!((after.cwnd, after.pacing_rate), (Bytes::MAX, Some(Rate::from_gbps(50))));
     }

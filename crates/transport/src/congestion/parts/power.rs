@@ -40,6 +40,8 @@ impl PowerParams {
 pub(crate) struct PowerWindow {
     /// cwnd, in bytes; below a packet, only the rate is.
     pub(crate) cwnd: f64,
+    /// The first window, which counts payload alone, until cwnd has moved.
+    first: Bytes,
     /// `cwnd_old`: the window of the last round trip, in bytes.
     pub(crate) old: f64,
     /// The largest window, in bytes.
@@ -53,8 +55,9 @@ pub(crate) struct PowerWindow {
 impl PowerWindow {
     /// The first window, and a full link.
     pub(crate) fn new(params: &PowerParams, start: &Start<'_>) -> Self {
-        let cwnd = start.initial_cwnd.max(params.mss).as_f64();
-        Self { cwnd, old: cwnd, max: cwnd.max(params.bdp), power: 1.0, round: DataWindow::default() }
+        let cwnd = start.cwnd_on_wire().as_f64();
+        let first = start.initial_cwnd;
+        Self { cwnd, first, old: cwnd, max: cwnd.max(params.bdp), power: 1.0, round: DataWindow::default() }
     }
 
     /// Algorithm 1, line 24: Gamma = (Gamma (tau - dt) + Gamma' dt) / tau. `weight`: dt / tau.
@@ -71,6 +74,7 @@ impl PowerWindow {
         let PowerParams { gamma, beta, bdp, .. } = params;
         let cwnd = gamma * (self.old / power + beta) + (1.0 - gamma) * present;
         self.cwnd = cwnd.clamp(LEAST * bdp, self.max);
+        self.first = Bytes::MAX;
     }
 
     /// The window is at most this from here on, and so is that of the last round trip, from which the next one follows.
@@ -89,7 +93,8 @@ impl PowerWindow {
     #[inline]
     pub(crate) fn decision(&self, params: &PowerParams) -> Decision {
         let rate = Rate::from_bps(((self.cwnd * 8.0 / params.base_rtt) as u64).max(1));
-        Decision { pacing_rate: Some(rate), ..Decision::window(Bytes::new(self.cwnd as u64).max(params.mss)) }
+        let cwnd = Bytes::new(self.cwnd as u64).min(self.first).max(params.mss);
+        Decision { pacing_rate: Some(rate), ..Decision::window(cwnd) }
     }
 }
 

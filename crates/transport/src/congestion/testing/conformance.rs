@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use farspan_units::{Bytes, Duration, Purpose, Random, Rate};
+use farspan_units::{Bytes, Duration, FlowId, Purpose, Random, Rate};
 
 /// Sequences of events that a control must stand.
 const SEQUENCES: u64 = 128;
@@ -51,13 +51,15 @@ fn within(
     for initial_cwnd in [Bytes::new(40_960), path().bdp] {
         let trial = Trial { path: path(), initial_cwnd };
         let decision = trial.sender(config, &[]).control.decision();
-        let first = match decision {
-            Decision { cwnd, allowance: Some(allowance), .. } => cwnd.min(allowance),
-            // Without a window, it is what leaves in a base round trip, to the byte.
-            Decision { cwnd: Bytes::MAX, pacing_rate: Some(rate), .. } => rate.bytes_in(trial.path.base_rtt),
-            Decision { cwnd, .. } => cwnd,
+        let (first, asked) = match decision {
+            Decision { cwnd, allowance: Some(allowance), .. } => (cwnd.min(allowance), initial_cwnd),
+            // Without a window, it is what leaves in a base round trip, to the byte, headers and all.
+            Decision { cwnd: Bytes::MAX, pacing_rate: Some(rate), .. } => {
+                (rate.bytes_in(trial.path.base_rtt), trial.start().cwnd_on_wire())
+            }
+            Decision { cwnd, .. } => (cwnd, initial_cwnd),
         };
-        if first.get().abs_diff(initial_cwnd.get()) > 1 {
+        if first.get().abs_diff(asked.get()) > 1 {
             return Err(trial.violation(config, &[], format!("it starts with a window of {first}")));
         }
     }
@@ -92,6 +94,11 @@ impl Trial {
         let path = [path(), wan_path(), slow_path()][random.below(3) as usize];
         let initial_cwnd = Bytes::new([1, 40_960, 175_344, 1 << 30][random.below(4) as usize]);
         Self { path, initial_cwnd }
+    }
+
+    fn start(&self) -> Start<'_> {
+        let (path, initial_cwnd) = (&self.path, self.initial_cwnd);
+        Start { path, size: Bytes::MAX, initial_cwnd, active_flows: 0, seed: 1, flow: FlowId(3) }
     }
 
     /// The flow's sender; its control gets the signals that it asks for, and `more`.

@@ -160,7 +160,7 @@ impl Dumbbell {
         };
         for (i, (config, path, initial_cwnd)) in flows.iter().enumerate() {
             let (initial_cwnd, flow) = (*initial_cwnd, FlowId(i as u32));
-            let start = Start { path, size: Bytes::MAX, initial_cwnd, seed: 1, flow };
+            let start = Start { path, size: Bytes::MAX, initial_cwnd, active_flows: 0, seed: 1, flow };
             let needs = config.needs();
             model.flows.push(Flow {
                 control: config.build(&start),

@@ -63,13 +63,27 @@ pub fn wan_path() -> Path {
 /// A flow inside a datacenter that starts with one bandwidth-delay product.
 #[must_use]
 pub fn start() -> Start<'static> {
-    Start { path: &INTRA, size: Bytes::MAX, initial_cwnd: INTRA.bdp, seed: 1, flow: FlowId(0) }
+    Start {
+        path: &INTRA,
+        size: Bytes::MAX,
+        initial_cwnd: INTRA.bdp,
+        active_flows: 0,
+        seed: 1,
+        flow: FlowId(0),
+    }
 }
 
 /// A flow between datacenters that starts with one bandwidth-delay product.
 #[must_use]
 pub fn wan_start() -> Start<'static> {
-    Start { path: &INTER, size: Bytes::MAX, initial_cwnd: INTER.bdp, seed: 1, flow: FlowId(1) }
+    Start {
+        path: &INTER,
+        size: Bytes::MAX,
+        initial_cwnd: INTER.bdp,
+        active_flows: 0,
+        seed: 1,
+        flow: FlowId(1),
+    }
 }
 
 /// A stream of ACKs of full packets over an idle path: one each packet time, each of the packet sent one base round

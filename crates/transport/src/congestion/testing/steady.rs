@@ -51,13 +51,20 @@ fn powertcp_fills_the_link_behind_a_beta_of_each_flow() {
 }
 
 #[test]
-fn theta_powertcp_fills_the_link_behind_a_beta_of_each_flow_if_there_are_some() {
+fn theta_powertcp_fills_the_link_behind_a_beta_of_each_flow_if_there_are_some_and_arrivals_have_a_floor() {
+    let floor = |arrival_floor| {
+        let config = theta_powertcp::ThetaPowertcpConfig { arrival_floor, ..Default::default() };
+        CongestionConfig::ThetaPowertcp(config)
+    };
     for flows in [8, 32] {
-        let [queued, used, jain] = rest(&named("theta-powertcp"), flows);
+        let [queued, used, jain] = rest(&floor(0.5), flows);
         let betas = 0.006 * path().bdp.as_f64() * flows as f64;
         assert!((queued / betas - 1.0).abs() <= 0.35, "{flows}: {queued} B of {betas}");
         assert!(used >= 0.95 && jain >= 0.99, "{flows}: {used} of the link, Jain {jain}");
     }
+    // Algorithm 2 has none: slopes of minus one and less open windows without bound.
+    let [queued, used, _] = rest(&floor(0.0), 32);
+    assert!(queued > 5.0 * path().bdp.as_f64() && used >= 0.99, "{queued} B, {used} of the link");
 }
 
 #[test]

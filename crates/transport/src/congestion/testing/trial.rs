@@ -164,7 +164,7 @@ pub(super) struct TrialSender {
 impl TrialSender {
     /// A sender whose control gets the signals that it asks for, and `more`.
     pub(super) fn new(config: &CongestionConfig, path: &Path, initial_cwnd: Bytes, more: &[Asked]) -> Self {
-        let start = Start { path, size: Bytes::MAX, initial_cwnd, seed: 1, flow: FlowId(3) };
+        let start = Start { path, size: Bytes::MAX, initial_cwnd, active_flows: 0, seed: 1, flow: FlowId(3) };
         let (control, needs) = (config.build(&start), config.needs());
         let richest = TelemetryKind::ALL.last().filter(|_| more.contains(&Asked::Telemetry));
         let is_given = |signal: &Asked| signal.is_named_by(&needs) || more.contains(signal);

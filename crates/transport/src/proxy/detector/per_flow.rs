@@ -15,6 +15,7 @@
 
 use super::arrivals::ArrivalMap;
 use super::reordering::Reordering;
+use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::boxed::Box;
 use farspan_units::{Bytes, Duration, Time};
@@ -24,6 +25,11 @@ const DUP_THRESH: u32 = 3;
 
 /// The longest wait that can be asked for.
 const LONGEST_WAIT: Duration = Duration::from_ms(1000);
+/// Where it does not follow from a path, and at least: so many packets in the window, so long a wait.
+const WINDOW: u32 = 1024;
+const MAX_WAIT: Duration = Duration::from_ms(1);
+/// The largest window, in packets.
+const LARGEST_WINDOW: u32 = 1 << 16;
 
 /// Parameters of the numbering per flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,8 +40,10 @@ const LONGEST_WAIT: Duration = Duration::from_ms(1000);
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct PerFlowConfig {
-    /// How many packets the window holds, a power of two from 64 to 65536; 1024.
-    pub window: u32,
+    /// How many packets the window holds, a power of two from 64 to 65536; left out: what the path from the sender takes in a round
+    /// trip and `max_wait`, at least 1024.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub window: Option<u32>,
     /// After so many later packets a missing one is lost, 1 to half of the window; left out: it follows from the
     /// reordering. 3 is TCP's threshold (RFC 5681).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
@@ -44,18 +52,15 @@ pub struct PerFlowConfig {
     /// later ones have come, at most `max_wait`; 10 us, about a base round trip of a datacenter. A proxy can give the
     /// [wait](PerFlow::wait) of another flow.
     pub initial_wait: Duration,
-    /// The longest wait for a missing packet, at most 1 s; 1 ms, about as long as a full buffer of 17 MB takes at 100 Gb/s.
-    pub max_wait: Duration,
+    /// The longest wait for a missing packet, at most 1 s; left out: as long as the full buffers of the path from the sender take, at
+    /// least 1 ms. No packet is overtaken by more.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub max_wait: Option<Duration>,
 }
 
 impl Default for PerFlowConfig {
     fn default() -> Self {
-        Self {
-            window: 1024,
-            fixed: None,
-            initial_wait: Duration::from_us(10),
-            max_wait: Duration::from_ms(1),
-        }
+        Self { window: None, fixed: None, initial_wait: Duration::from_us(10), max_wait: None }
     }
 }
 
@@ -67,14 +72,28 @@ impl PerFlowConfig {
     pub fn check(&self) -> Result<(), ConfigError> {
         let within = |range, name, value| ConfigError::unless_in(range, "gap-flow", name, value);
         let time = |most, name, value, cure| ConfigError::unless_at_most(most, "gap-flow", name, value, cure);
-        within(64.0..=65536.0, "window", f64::from(self.window))?;
-        let (valid, effect) = (self.window.is_power_of_two(), "is no power of two");
-        ConfigError::unless_meaningful(valid, "gap-flow", "window", &self.window, effect, "1024 or 4096")?;
+        let window = self.window.unwrap_or(WINDOW);
+        within(64.0..=f64::from(LARGEST_WINDOW), "window", f64::from(window))?;
+        let (valid, effect) = (window.is_power_of_two(), "is no power of two");
+        ConfigError::unless_meaningful(valid, "gap-flow", "window", &window, effect, "1024 or 4096")?;
         if let Some(fixed) = self.fixed {
-            within(1.0..=f64::from(self.window / 2), "fixed", f64::from(fixed))?;
+            within(1.0..=f64::from(window / 2), "fixed", f64::from(fixed))?;
         }
-        time(LONGEST_WAIT, "max_wait", self.max_wait, "leave it out")?;
-        time(self.max_wait, "initial_wait", self.initial_wait, "give a longer max_wait")
+        let max_wait = self.max_wait.unwrap_or(MAX_WAIT);
+        time(LONGEST_WAIT, "max_wait", max_wait, "leave it out")?;
+        time(max_wait, "initial_wait", self.initial_wait, "give a longer max_wait")
+    }
+
+    /// Window and longest wait, where they are left out, follow from this path from the sender.
+    #[must_use]
+    pub fn behind(self, path: &Path) -> Self {
+        let max_wait = self.max_wait.unwrap_or_else(|| path.max_queueing.clamp(MAX_WAIT, LONGEST_WAIT));
+        let window = self.window.unwrap_or_else(|| {
+            let packets = path.line_rate.bytes_in(path.base_rtt + max_wait).segments(path.mtu());
+            let packets = packets.clamp(u64::from(WINDOW), u64::from(LARGEST_WINDOW));
+            u32::try_from(packets.next_power_of_two()).unwrap_or(LARGEST_WINDOW)
+        });
+        Self { window: Some(window), max_wait: Some(max_wait), ..self }
     }
 }
 
@@ -106,9 +125,10 @@ impl PerFlow {
     /// The detector of a flow that has sent nothing; packets begin at 0.
     #[must_use]
     pub fn new(config: &PerFlowConfig) -> Self {
-        let adaptive = || Rule::Adaptive(Box::new(Reordering::new(config.initial_wait, config.max_wait)));
+        let max_wait = config.max_wait.unwrap_or(MAX_WAIT);
+        let adaptive = || Rule::Adaptive(Box::new(Reordering::new(config.initial_wait, max_wait)));
         Self {
-            arrived: ArrivalMap::new(config.window),
+            arrived: ArrivalMap::new(config.window.unwrap_or(WINDOW)),
             settled: 0,
             later: 0,
             false_losses: 0,

@@ -1,9 +1,8 @@
 //! The recovery policies, one file each, and their registry.
 
+mod go_back_n;
 mod per_packet_rto;
 mod rack;
-#[cfg(any(test, feature = "testing"))]
-mod single_timer;
 
 pub(crate) use per_packet_rto::PerPacketRto;
 
@@ -15,34 +14,30 @@ use farspan_units::Time;
 
 /// Generates [`RecoveryPolicy`], the lists, and the state of a flow's policy.
 macro_rules! policies {
-    ($($(#[$meta:meta])* $variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {
+    ($($variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {
         /// Which packets are lost, and when.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[non_exhaustive]
         pub enum RecoveryPolicy {
             $(
                 #[doc = concat!($summary, " (", $source, ").")]
-                $(#[$meta])*
                 $variant,
             )*
         }
 
-        /// The names of all policies, those that only tests use last.
-        pub(crate) const ALL: &[&str] = &[$($(#[$meta])* $name),*];
+        /// The name of every policy, in the order of the registry.
+        pub const NAMES: &[&str] = &[$($name),*];
 
-        /// The name of every policy that a scheme can have, in the order of the registry.
-        pub const NAMES: &[&str] = ALL.split_at(ALL.len() - ONLY_IN_TESTS).0;
-
-        /// Every policy with a line about it, those that only tests use last.
+        /// Every policy with a line about it.
         pub const ENTRIES: &[Entry] =
-            &[$($(#[$meta])* Entry { name: $name, summary: $summary, source: $source }),*];
+            &[$(Entry { name: $name, summary: $summary, source: $source }),*];
 
         impl RecoveryPolicy {
             /// The policy with this name.
             #[must_use]
             pub fn by_name(name: &str) -> Option<Self> {
                 match name {
-                    $($(#[$meta])* $name => Some(Self::$variant),)*
+                    $($name => Some(Self::$variant),)*
                     _ => None,
                 }
             }
@@ -51,14 +46,14 @@ macro_rules! policies {
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
-                    $($(#[$meta])* Self::$variant => $name,)*
+                    $(Self::$variant => $name,)*
                 }
             }
 
             /// The policy of one flow, which starts now.
             pub(crate) fn build(self, now: Time) -> Recovery {
                 match self {
-                    $($(#[$meta])* Self::$variant => Recovery::$variant($module::$variant::new(now)),)*
+                    $(Self::$variant => Recovery::$variant($module::$variant::new(now)),)*
                 }
             }
         }
@@ -66,20 +61,20 @@ macro_rules! policies {
         /// The recovery policy of one flow.
         #[derive(Debug)]
         pub(crate) enum Recovery {
-            $($(#[$meta])* $variant($module::$variant),)*
+            $($variant($module::$variant),)*
         }
 
         impl Recover for Recovery {
             fn wants_acks(&self) -> bool {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.wants_acks(),)*
+                    $(Self::$variant(policy) => policy.wants_acks(),)*
                 }
             }
 
             #[inline(always)]
             fn on_sent(&mut self, now: Time, timeouts: u32, was_idle: bool, rto_policy: RtoPolicy) -> Time {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.on_sent(now, timeouts, was_idle, rto_policy),)*
+                    $(Self::$variant(policy) => policy.on_sent(now, timeouts, was_idle, rto_policy),)*
                 }
             }
 
@@ -92,55 +87,55 @@ macro_rules! policies {
                 rto_policy: RtoPolicy,
             ) -> Option<bool> {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.on_good_ack(ack, rtt, sent, rto_policy),)*
+                    $(Self::$variant(policy) => policy.on_good_ack(ack, rtt, sent, rto_policy),)*
                 }
             }
 
             fn on_ack(&mut self, ack: Acked, rtt: &RttEstimate, sent: &mut SentMap) -> Verdict {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.on_ack(ack, rtt, sent),)*
+                    $(Self::$variant(policy) => policy.on_ack(ack, rtt, sent),)*
                 }
             }
 
             fn on_lost(&mut self, sent: &SentMap) {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.on_lost(sent),)*
+                    $(Self::$variant(policy) => policy.on_lost(sent),)*
                 }
             }
 
             fn on_probe(&mut self, now: Time, replaced: Option<LostPacket>, end: u32) {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.on_probe(now, replaced, end),)*
+                    $(Self::$variant(policy) => policy.on_probe(now, replaced, end),)*
                 }
             }
 
             fn on_rest(&mut self) {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.on_rest(),)*
+                    $(Self::$variant(policy) => policy.on_rest(),)*
                 }
             }
 
             fn is_earlier(&mut self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> bool {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.is_earlier(now, sent, rto_policy),)*
+                    $(Self::$variant(policy) => policy.is_earlier(now, sent, rto_policy),)*
                 }
             }
 
             fn deadline(&self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> Time {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.deadline(now, sent, rto_policy),)*
+                    $(Self::$variant(policy) => policy.deadline(now, sent, rto_policy),)*
                 }
             }
 
             fn take_expired(&mut self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> Result<Expired, Time> {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.take_expired(now, sent, rto_policy),)*
+                    $(Self::$variant(policy) => policy.take_expired(now, sent, rto_policy),)*
                 }
             }
 
             fn resends_at_timeout(&self) -> bool {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.resends_at_timeout(),)*
+                    $(Self::$variant(policy) => policy.resends_at_timeout(),)*
                 }
             }
         }
@@ -153,17 +148,19 @@ impl RecoveryPolicy {
     pub const fn wants_maps(self) -> bool {
         matches!(self, Self::PerPacketRto)
     }
-}
 
-/// How many of the registry's last policies only tests use.
-const ONLY_IN_TESTS: usize = cfg!(any(test, feature = "testing")) as usize;
+    /// Whether the receiver takes packets in their order alone, and answers the first behind a gap by a NACK.
+    #[must_use]
+    pub const fn wants_order(self) -> bool {
+        matches!(self, Self::GoBackN)
+    }
+}
 
 // The registry: variant, module, name, summary, source.
 policies! {
     PerPacketRto, per_packet_rto, "per_packet_rto", "A time-out for each packet", "Uno, section 4.2";
     Rack, rack, "rack",
         "Packets are lost when later ones have arrived; a probe and one time-out for the flow cover the tail", "RFC 8985";
-    #[cfg(any(test, feature = "testing"))]
-    SingleTimer, single_timer, "single_timer",
-        "One time-out for the flow, restarted by each ACK of new data", "RFC 6298, section 5";
+    GoBackN, go_back_n, "go_back_n",
+        "Receivers take packets in order alone and name a gap once; everything from it on is sent again", "InfiniBand, RoCE";
 }

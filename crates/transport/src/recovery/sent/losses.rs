@@ -267,11 +267,9 @@ impl SentMap {
         self.take(now, None, false, |sent_at, _| sent_at).err().filter(|&at| at != Time::MAX)
     }
 
-    /// Gives up one transmission, whenever it left, for a time-out; its packet is lost. Call until it gives
-    /// [`Time::MAX`]: none is in flight.
-    #[cfg(any(test, feature = "testing"))]
+    /// Gives up one transmission, whenever it left; its packet is lost. Call until it gives [`Time::MAX`]: none is in flight.
     pub(crate) fn take_any(&mut self, now: Time) -> Result<LostPacket, Time> {
-        self.take(now, Some(now), true, |sent_at, _| sent_at)
+        self.take(now, Some(now), false, |sent_at, _| sent_at)
     }
 
     /// Gives up the first packet in flight, for a time-out; `None`: none is in flight.

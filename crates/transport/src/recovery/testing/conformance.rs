@@ -6,7 +6,7 @@ use crate::congestion::CongestionConfig;
 use crate::congestion::fixed_window;
 use crate::congestion::testing::path;
 use crate::flow::message::Message;
-use crate::recovery::policies::ALL;
+use crate::recovery::policies::NAMES;
 use crate::recovery::*;
 use crate::sender::{Leaving, Sender};
 use crate::wire::{Echo, Fate, Feedback};
@@ -65,7 +65,7 @@ impl Flow {
         let message = Message { flow: FlowId(1), to: HostId(2), size, initial_cwnd, route, via: None };
         Self {
             now: Time::ZERO,
-            sender: Sender::new(Time::ZERO, &message, 0, seed),
+            sender: Sender::new(Time::ZERO, &message, 0, seed, 0),
             armed: Time::MAX,
             channel,
             random: Random::new(seed, Purpose::Test, 0),
@@ -148,7 +148,7 @@ impl Flow {
 }
 
 fn policies() -> impl Iterator<Item = RecoveryPolicy> {
-    ALL.iter().map(|name| RecoveryPolicy::by_name(name).expect("a name of the registry"))
+    NAMES.iter().map(|name| RecoveryPolicy::by_name(name).expect("a name of the registry"))
 }
 
 fn any_rto() -> impl Strategy<Value = Rto> {
@@ -175,8 +175,8 @@ fn any_channel() -> impl Strategy<Value = Channel> {
 
 #[test]
 fn every_name_is_that_of_its_policy() {
-    assert!(policies().map(RecoveryPolicy::name).eq(ALL.iter().copied()));
-    assert!(ENTRIES.iter().map(|entry| entry.name).eq(ALL.iter().copied()));
+    assert!(policies().map(RecoveryPolicy::name).eq(NAMES.iter().copied()));
+    assert!(ENTRIES.iter().map(|entry| entry.name).eq(NAMES.iter().copied()));
     assert_eq!(RecoveryPolicy::by_name("no such"), None);
 }
 

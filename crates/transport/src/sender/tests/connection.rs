@@ -186,7 +186,7 @@ fn recovery(packets: u32, lost: u32, prr: bool) -> Vec<usize> {
     let initial_cwnd = mss(u64::from(packets));
     let message = Message { initial_cwnd, ..Message::new(FlowId(1), HostId(2), mss(1000), route) };
     let log = Log::default();
-    let mut bench = Bench { sender: Sender::new(Time::ZERO, &message, 0, 1), log };
+    let mut bench = Bench { sender: Sender::new(Time::ZERO, &message, 0, 1, 0), log };
     bench.send_each_us(packets);
     let sent = (lost..packets).map(|seq| {
         let now = us(100 + u64::from(seq));

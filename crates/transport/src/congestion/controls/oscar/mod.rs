@@ -96,6 +96,10 @@ pub struct OscarConfig {
     /// The longest batch whose slope and rate are believed, in periods, in [1, 1000]; left out: any. Published code: 3.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub longest_batch: Option<f64>,
+    /// The line rate of which the rate of a batch is a part; left out: that of the path. Published code: 100 Gb/s, whatever the
+    /// links have.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub batch_line_rate: Option<Rate>,
     /// Bytes in the header of each data packet, at most 256; 6: a time stamp, and what is in flight (section 4.1).
     pub header: Bytes,
     /// Bytes that its ACK echoes, at most 256; 6. Published code: 0, for its senders keep a record of each packet.
@@ -115,6 +119,7 @@ impl Default for OscarConfig {
             batch_start: BatchStart::Previous,
             samples: Samples::All,
             longest_batch: None,
+            batch_line_rate: None,
             header: Bytes::new(6),
             ack_header: Bytes::new(6),
         }
@@ -145,6 +150,16 @@ impl OscarConfig {
         within(0.0..=1.0, "hyper_increase", self.hyper_increase)?;
         within(0.0..=1.0, "additive_increase", self.additive_increase)?;
         within(1.0..=1000.0, "longest_batch", self.longest_batch.unwrap_or(1.0))?;
+        if let Some(rate) = self.batch_line_rate {
+            ConfigError::if_zero(
+                rate.is_zero(),
+                "oscar",
+                "batch_line_rate",
+                &rate,
+                "divides by nothing",
+                "a rate",
+            )?;
+        }
         within(0.0..=256.0, "header", self.header.as_f64())?;
         within(0.0..=256.0, "ack_header", self.ack_header.as_f64())
     }
@@ -189,6 +204,8 @@ pub struct OscarParams {
     batches: Batches,
     /// mu, in bytes a ns.
     line_rate: f64,
+    /// The line rate of which the rate of a batch is a part, in bytes a ns.
+    batch_line_rate: f64,
     /// The largest window.
     bdp: f64,
     /// A full packet.
@@ -223,6 +240,7 @@ impl OscarParams {
                 samples: config.samples,
             },
             line_rate,
+            batch_line_rate: config.batch_line_rate.map_or(line_rate, |rate| rate.bytes_per_sec_f64() * 1e-9),
             bdp: path.bdp.as_f64(),
             mtu: path.mtu().as_f64(),
             mss: path.mss,
@@ -242,14 +260,14 @@ impl OscarParams {
     /// Algorithm 2, lines 4 to 11: the part of the line rate that the flow takes from now on, if it took `share`.
     fn next_share(&self, share: f64, estimate: &Estimate) -> f64 {
         let Estimate { delay, gradient, in_flight, packets, span } = *estimate;
-        let Self { config, line_rate, batches, .. } = self;
+        let Self { config, line_rate, batch_line_rate, batches, .. } = self;
         if delay <= self.unqueued {
             return share + config.hyper_increase;
         }
         let by_window = in_flight / (delay * line_rate);
         // The slope and the rate of a batch that is too long say nothing of now (published code).
         let is_too_long = config.longest_batch.is_some_and(|longest| span > longest * batches.period);
-        let by_rate = packets * self.mtu / span / ((1.0 + gradient.max(STEEPEST_FALL)) * line_rate);
+        let by_rate = packets * self.mtu / span / ((1.0 + gradient.max(STEEPEST_FALL)) * batch_line_rate);
         let share = match () {
             () if is_too_long => by_window,
             () if delay < self.accelerates_below => by_window.max(by_rate),
@@ -279,7 +297,7 @@ impl Oscar {
     pub fn new(params: &Arc<OscarParams>, start: &Start<'_>) -> Self {
         let cwnd = start.initial_cwnd.max(params.mss);
         // Line rate with a first window of one bandwidth-delay product (section 4.2).
-        let share = (cwnd.as_f64() / params.bdp.max(1.0)).clamp(LEAST, 1.0);
+        let share = (start.cwnd_on_wire().as_f64() / params.bdp.max(1.0)).clamp(LEAST, 1.0);
         Self {
             params: Arc::clone(params),
             share,

@@ -21,13 +21,13 @@ fn ratio(pairs: &[(u64, u64)]) -> (f64, f64) {
 }
 
 fn adaptive(window: u32) -> PerFlowConfig {
-    PerFlowConfig { window, ..PerFlowConfig::default() }
+    PerFlowConfig { window: Some(window), ..PerFlowConfig::default() }
 }
 
 /// A threshold of three that takes at least as much memory as the adaptive rule with this window.
 fn threshold(window: u32) -> PerFlowConfig {
     let bytes = |config: &PerFlowConfig| PerFlow::new(config).state_bytes();
-    let fixed = |window| PerFlowConfig { window, fixed: Some(3), ..PerFlowConfig::default() };
+    let fixed = |window| PerFlowConfig { window: Some(window), fixed: Some(3), ..PerFlowConfig::default() };
     let windows = (6..=16).map(|bits| fixed(1 << bits));
     windows.into_iter().find(|config| bytes(config) >= bytes(&adaptive(window))).unwrap()
 }

@@ -1,16 +1,18 @@
+use crate::path::Path;
 use crate::proxy::detector::{PerFlow, PerFlowConfig};
 use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
-use farspan_units::{Duration, Time};
+use farspan_units::{Duration, Rate, Time};
 use proptest::prelude::*;
 
 const CONFIG: PerFlowConfig = PerFlowConfig {
-    window: 128,
+    window: Some(128),
     fixed: None,
     initial_wait: Duration::from_us(10),
-    max_wait: Duration::from_ms(1),
+    max_wait: Some(MAX_WAIT),
 };
+const MAX_WAIT: Duration = Duration::from_ms(1);
 
 const NONE: [u32; 0] = [];
 
@@ -132,7 +134,7 @@ fn a_false_loss_at_least_doubles_the_wait() {
         let declared = start + before;
         assert_eq!(detector.on_timeout(declared).collect::<Vec<_>>(), [seq]);
         pass(&mut detector, declared, [seq]);
-        let expected = (before * 2).min(CONFIG.max_wait);
+        let expected = (before * 2).min(MAX_WAIT);
         assert!(detector.wait() >= expected, "{} after {before}", detector.wait());
     }
 }
@@ -142,7 +144,7 @@ fn the_wait_never_exceeds_the_longest() {
     let mut detector = adaptive();
     pass(&mut detector, us(0), [1]);
     pass(&mut detector, us(100_000), [0]);
-    assert_eq!(detector.wait(), CONFIG.max_wait);
+    assert_eq!(detector.wait(), MAX_WAIT);
 }
 
 #[test]
@@ -225,7 +227,9 @@ fn after_a_pause_later_packets_count_as_before() {
 
 #[test]
 fn a_packet_takes_one_bit() {
-    let bytes = |window, fixed| PerFlow::new(&PerFlowConfig { window, fixed, ..CONFIG }).state_bytes().get();
+    let bytes = |window, fixed| {
+        PerFlow::new(&PerFlowConfig { window: Some(window), fixed, ..CONFIG }).state_bytes().get()
+    };
     for fixed in [None, Some(3)] {
         assert_eq!(bytes(4096, fixed) - bytes(1024, fixed), (4096 - 1024) / 8);
     }
@@ -233,15 +237,27 @@ fn a_packet_takes_one_bit() {
 }
 
 #[test]
+fn the_longest_wait_is_that_of_full_buffers_and_the_window_holds_what_comes_meanwhile() {
+    let path = |max_queueing| Path { max_queueing, ..Path::new(Rate::from_gbps(100), Duration::from_us(12)) };
+    // 17.015 MB at 100 Gb/s; 1,372.8 us take 4,125 packets of 4,160 bytes.
+    let behind = |us| PerFlowConfig::default().behind(&path(Duration::from_us(us)));
+    let of = |config: PerFlowConfig| (config.window, config.max_wait);
+    assert_eq!(of(behind(1361)), (Some(8192), Some(Duration::from_us(1361))));
+    assert_eq!(of(behind(100)), (Some(4096), Some(MAX_WAIT)), "at least a millisecond");
+    assert_eq!(of(behind(10_000_000)), (Some(65_536), Some(Duration::from_ms(1000))));
+    assert_eq!(CONFIG.behind(&path(Duration::from_ms(5))), CONFIG, "what is given stands");
+}
+
+#[test]
 fn parameters_out_of_range_are_refused() {
     assert!(PerFlowConfig::default().check().is_ok());
     let wrong = [
-        PerFlowConfig { window: 32, ..CONFIG },
-        PerFlowConfig { window: 1000, ..CONFIG },
-        PerFlowConfig { window: 1 << 17, ..CONFIG },
+        PerFlowConfig { window: Some(32), ..CONFIG },
+        PerFlowConfig { window: Some(1000), ..CONFIG },
+        PerFlowConfig { window: Some(1 << 17), ..CONFIG },
         PerFlowConfig { fixed: Some(0), ..CONFIG },
         PerFlowConfig { fixed: Some(65), ..CONFIG },
-        PerFlowConfig { max_wait: Duration::from_ms(1001), ..CONFIG },
+        PerFlowConfig { max_wait: Some(Duration::from_ms(1001)), ..CONFIG },
         PerFlowConfig { initial_wait: Duration::from_ms(2), ..CONFIG },
     ];
     for config in wrong {
@@ -253,7 +269,7 @@ fn parameters_out_of_range_are_refused() {
 #[test]
 fn text_gives_what_differs_from_the_defaults() {
     let config: PerFlowConfig = toml::from_str("window = 4096\nfixed = 3").unwrap();
-    assert_eq!(config, PerFlowConfig { window: 4096, fixed: Some(3), ..PerFlowConfig::default() });
+    assert_eq!(config, PerFlowConfig { window: Some(4096), fixed: Some(3), ..PerFlowConfig::default() });
     let text = toml::to_string(&PerFlowConfig::default()).unwrap();
     assert_eq!(toml::from_str::<PerFlowConfig>(&text).unwrap(), PerFlowConfig::default());
     assert!(toml::from_str::<PerFlowConfig>("size = 1").is_err());
@@ -279,7 +295,7 @@ fn stream() -> impl Strategy<Value = (Vec<(Time, u32)>, BTreeSet<u32>)> {
 fn rules() -> impl Strategy<Value = PerFlowConfig> {
     let fixed = prop::option::of(1..30_u32);
     (fixed, 0..100_u64).prop_map(|(fixed, wait)| PerFlowConfig {
-        window: 64,
+        window: Some(64),
         fixed,
         initial_wait: Duration::from_us(wait),
         ..CONFIG
@@ -307,7 +323,7 @@ proptest! {
         }
         let end = (arrivals.len() + lost.len()) as u32;
         let now = us(100_000);
-        for now in [now, now + config.max_wait] {
+        for now in [now, now + MAX_WAIT] {
             for lost in detector.on_end(now, end) {
                 prop_assert!(declared.insert(lost) && !arrived.contains(&lost));
             }

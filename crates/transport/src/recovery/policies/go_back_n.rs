@@ -1,8 +1,10 @@
-//! One time-out for the whole flow, as TCP without fast retransmission: for tests of what a policy may be.
+//! Go-back-N, as hosts with RDMA have it: the receiver takes packets in their order alone, drops what comes behind a gap, and
+//! says so once ([`FlowProfile::in_order`](crate::FlowProfile::in_order)); the sender then sends everything again from there on.
 //!
-//! RFC 6298, section 5: the timer starts when a packet leaves an idle flow (5.1), restarts with each ACK of new data
-//! (5.3), and doubles each time it runs out (5.5) until such an ACK comes. When it runs out, all that is in flight is
-//! lost (RFC 5681, section 3.1, goes back to one packet). Left out: that the first packet alone is sent again at once.
+//! InfiniBand's reliable connections (and RoCE): one NAK of a sequence error, then silence until the packet comes that is due.
+//! What such a NACK does to the window of packets is the sender's (`sender/nacks.rs`). Here is what stands behind it: one time-out
+//! for the flow, which starts when a packet leaves an idle flow (RFC 6298, 5.1), restarts with each ACK of new data (5.3), and
+//! doubles each time it runs out (5.5) until such an ACK comes. When it runs out, all that is in flight is lost.
 
 use crate::recovery::contract::{Acked, Expired, Recover, Verdict};
 use crate::recovery::rtt::RttEstimate;
@@ -11,7 +13,7 @@ use farspan_units::Time;
 
 /// The timer of one flow.
 #[derive(Debug)]
-pub(crate) struct SingleTimer {
+pub(crate) struct GoBackN {
     /// When it started last.
     started_at: Time,
     /// How often it ran out since the last ACK of new data.
@@ -22,7 +24,7 @@ pub(crate) struct SingleTimer {
     is_earlier: bool,
 }
 
-impl SingleTimer {
+impl GoBackN {
     pub(super) const fn new(now: Time) -> Self {
         Self { started_at: now, expiries: 0, is_expiring: false, is_earlier: false }
     }
@@ -32,7 +34,7 @@ impl SingleTimer {
     }
 }
 
-impl Recover for SingleTimer {
+impl Recover for GoBackN {
     fn wants_acks(&self) -> bool {
         true
     }
@@ -73,10 +75,14 @@ impl Recover for SingleTimer {
             }
             (self.is_expiring, self.started_at) = (true, now);
             self.expiries += 1;
+            // One time-out, whatever it gives up.
+            if let Some(first) = sent.take_front(now) {
+                return Ok(Expired::TimedOut(first));
+            }
         }
         let given_up = sent.take_any(now);
         self.is_expiring = given_up.is_ok();
-        given_up.map(Expired::TimedOut)
+        given_up.map(Expired::Lost)
     }
 }
 
@@ -94,8 +100,8 @@ mod tests {
     }
 
     /// A policy, and packets that left one each microsecond from 0 on.
-    fn sent(packets: u32) -> (SingleTimer, SentMap) {
-        let (mut policy, mut sent) = (SingleTimer::new(us(0)), SentMap::new(false));
+    fn sent(packets: u32) -> (GoBackN, SentMap) {
+        let (mut policy, mut sent) = (GoBackN::new(us(0)), SentMap::new(false));
         for seq in 0..packets {
             let now = us(u64::from(seq));
             sent.send_new(now, 0);
@@ -105,7 +111,7 @@ mod tests {
     }
 
     /// Whether the timer may run out earlier after this ACK.
-    fn ack(policy: &mut SingleTimer, sent: &mut SentMap, now: Time, seq: u32) -> bool {
+    fn ack(policy: &mut GoBackN, sent: &mut SentMap, now: Time, seq: u32) -> bool {
         let outcome = sent.acknowledge(now, seq);
         sent.advance();
         let sent_at = us(u64::from(seq));
@@ -115,13 +121,13 @@ mod tests {
         policy.is_earlier(now, sent, RTO_POLICY)
     }
 
-    fn timed_out(policy: &mut SingleTimer, sent: &mut SentMap, now: Time) -> Vec<u32> {
+    fn timed_out(policy: &mut GoBackN, sent: &mut SentMap, now: Time) -> Vec<u32> {
         let expired = core::iter::from_fn(|| policy.take_expired(now, sent, RTO_POLICY).ok());
-        let timed_out = expired.map(|expired| match expired {
-            Expired::TimedOut(lost) => lost.seq,
-            other => panic!("{other:?} of a policy that knows time-outs alone"),
+        let given_up = expired.enumerate().map(|(n, expired)| match (n, expired) {
+            (0, Expired::TimedOut(lost)) | (1.., Expired::Lost(lost)) => lost.seq,
+            other => panic!("{other:?}: one time-out, and what it gives up beside"),
         });
-        timed_out.collect()
+        given_up.collect()
     }
 
     #[test]

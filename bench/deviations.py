@@ -1,0 +1,104 @@
+"""What each constant does in which the published code differs from the paper: one run with the paper's constants, and one with the code's
+value of this one alone. Writes bench/deviations.json, from which docs/generate.py makes the tables of docs/src/deviations.
+
+usage: deviations.py FARSPAN [--only NAME] [--jobs N]
+
+Constants of ports and of recovery, and those that the paper has no such rule for ("left out"), are set as a scenario sets them. What
+cannot be set so has no effect here, and stands as not measured.
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+HERE = pathlib.Path(__file__).resolve().parent
+KEPT = HERE / "deviations.json"
+
+
+def queue(document):
+    found = document["queues"]
+    return {"mean queue, KB": found["bottleneck_mean_bytes"] / 1e3, "of the link": found["bottleneck_utilization"]}
+
+
+
+def slowest(kind):
+    return lambda document: {f"mean, us ({kind})": document["fct"][kind]["mean_us"], "slowest, us": document["fct"][kind]["max_us"]}
+
+
+OSCAR = ("oscar/two-short-flows", "figure 9", [], queue)
+UNO = ("uno/incast-mixed", "figure 3", [], slowest("all"))
+REPS = ("reps/permutation", "figure 2", ["topology.k=8"], slowest("all"))
+# By component: scenario, the figure that it is of, further settings, and what is measured.
+RUNS = {
+    **dict.fromkeys(["oscar", "hpcc", "powertcp", "theta-powertcp", "poseidon", "dcqcn", "swift", "timely"], OSCAR),
+    **dict.fromkeys(["unocc", "mprdma", "bbr", "gemini"], UNO),
+    **dict.fromkeys(["smartt", "nscc", "reps", "reps-early"], REPS),
+    "unolb": ("uno/border-failure", "figure 13A", [], slowest("inter")),
+    "plb": ("uno/border-failure", "figure 13A", [], slowest("inter")),
+    "mds": ("uno/random-loss", "figure 13B", [], slowest("inter")),
+}
+SCHEMES = {"unolb": "unocc+unolb", "plb": "unocc+plb", "mds": "unocc+unolb+mds", "reps": "smartt+reps", "reps-early": "smartt+reps-early"}
+PARTS = {"unolb": "balance", "plb": "balance", "reps": "balance", "reps-early": "balance", "mds": "coding"}
+
+
+def places(name, key):
+    """The paths of a scenario at which a constant stands."""
+    first, _, rest = key.partition(".")
+    if first == "ports":
+        return [f"scheme.ports.{rest}"]
+    under = first if first in ("recovery",) else None
+    path = f"{under}.{rest}" if under else key if key == "window_check" else f"{PARTS.get(name, 'congestion')}.{key}"
+    return [f"scheme.{site}.{path}" for site in ("intra", "inter")]
+
+
+def run(farspan, name, changes):
+    scenario, _, settings, measure = RUNS[name]
+    command = [farspan, "run", scenario, "--scheme", SCHEMES.get(name, name), "--quiet", "--json"]
+    for setting in [*settings, *changes]:
+        command += ["--set", setting]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return measure(json.loads(done.stdout)) if done.returncode == 0 else None
+
+
+def effect(name, before, after):
+    if after is None or any(value is None for value in after.values()):
+        return None
+    figure = RUNS[name][1]
+    shown = lambda value: f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+    moved = [f"{what} {shown(before[what])} to {shown(after[what])}" for what in before if shown(before[what]) != shown(after[what])]
+    return f"{figure}: {', '.join(moved)}" if moved else f"{figure}: none"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("farspan", type=lambda path: str(pathlib.Path(path).absolute()))
+    parser.add_argument("--only", default="")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    jobs = []
+    for name in RUNS:
+        if options.only and options.only != name:
+            continue
+        text = subprocess.run([options.farspan, "schema", "--markdown", name], check=True, capture_output=True, text=True).stdout
+        for line in text.splitlines():
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+            if len(cells) == 5 and re.match("`(?!paper|artifact)", cells[0]) and re.match("`", cells[3]):
+                jobs.append((name, cells[0].strip("`"), cells[3].strip("`")))
+    with ThreadPoolExecutor(options.jobs) as pool:
+        names = list(dict.fromkeys(name for name, *_ in jobs))
+        before = dict(zip(names, pool.map(lambda name: run(options.farspan, name, []), names)))
+        after = pool.map(lambda job: run(options.farspan, job[0], [f"{place}={job[2]}" for place in places(*job[:2])]), jobs)
+        for (name, key, value), found in zip(jobs, after):
+            text = effect(name, before[name], found)
+            print(name, key, value, text, flush=True)
+            kept.pop(f"{name} {key}", None)
+            if text:
+                kept[f"{name} {key}"] = text
+    KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    main()
