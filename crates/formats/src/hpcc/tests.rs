@@ -44,6 +44,11 @@ fn network(imported: &ImportedRun) -> Network {
 
 /// A folder of its own with the three files, and the scenario resolved there.
 fn resolved(imported: &ImportedRun) -> Resolved {
+    built(imported, None).0
+}
+
+/// As [`resolved`], with the world of this seed.
+fn built(imported: &ImportedRun, seed: Option<u64>) -> (Resolved, World) {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let folder: PathBuf = std::env::temp_dir().join(format!("farspan-hpcc-{}-{number}", std::process::id()));
@@ -53,11 +58,12 @@ fn resolved(imported: &ImportedRun) -> Resolved {
     let scenario = folder.join("s.toml");
     let text = imported.scenario("t.toml", "f.csv");
     std::fs::write(&scenario, &text).unwrap();
-    let resolved =
-        Request::new(scenario.to_str().unwrap()).resolve().unwrap_or_else(|error| panic!("{error}\n{text}"));
-    World::build(&resolved).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let resolved = Request { seed, ..Request::new(scenario.to_str().unwrap()) }
+        .resolve()
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let world = World::build(&resolved).unwrap_or_else(|error| panic!("{error}\n{text}"));
     std::fs::remove_dir_all(&folder).unwrap();
-    resolved
+    (resolved, world)
 }
 
 #[test]
@@ -470,4 +476,30 @@ fn a_wrong_configuration_names_line_problem_and_cure() {
         let message = refused(STAR, FLOWS, Some(&config));
         assert!(message.starts_with(said), "{message}");
     }
+}
+
+/// Hosts of the simulator ask for the packet that is due, and are sent everything from there on again.
+#[test]
+fn a_lost_packet_of_an_imported_run_costs_a_round_trip() {
+    const BASE_RTT: Duration = Duration::from_us(4);
+    let run = |seed: u64, error_rate: &str| {
+        let topology = format!("3 1 2\n2\n0 2 100Gbps 1us {error_rate}\n1 2 100Gbps 1us 0\n");
+        let imported =
+            import(&topology, "1\n0 1 3 100 1000000 0\n", Some("CC_MODE 3\nRATE_AI 50Mb/s\n")).unwrap();
+        let (resolved, world) = built(&imported, Some(seed));
+        let results =
+            farspan_world::run(&resolved, &world, farspan_world::EngineKind::Windowed, &mut |_| true);
+        (results.flows[0].outcome.fct().unwrap(), results.summary.recovery)
+    };
+    let (lossless, _) = run(1, "0");
+    let mut nacks = 0;
+    for seed in 1..=20 {
+        let (fct, recovery) = run(seed, "0.001");
+        assert_eq!(recovery.timeouts, 0, "seed {seed}");
+        // The base RTT, and a packet or two on the way.
+        let most = BASE_RTT.mul_f64(1.1 * recovery.nacks as f64) + Duration::from_ns(1);
+        assert!(fct.saturating_sub(lossless) <= most, "seed {seed}: {fct}, {lossless}, {recovery:?}");
+        nacks += recovery.nacks;
+    }
+    assert!(nacks >= 10, "{nacks}: packets were lost");
 }

@@ -132,9 +132,10 @@ impl ImportedRun {
         put(format_args!("\n[host]\njitter = \"0ns\""));
         if let Some(scheme) = config.scheme {
             put(format_args!("\n[scheme]\nname = {}", quoted(scheme)));
+            put(format_args!("\n[scheme.intra]\nrecovery = \"go_back_n\""));
         }
         if let Some(congestion) = &config.congestion {
-            put(format_args!("\n[scheme.intra]\ncongestion = {congestion}"));
+            put(format_args!("congestion = {congestion}"));
         }
         put(format_args!("\n[scheme.ports]\n{}", self.ports()));
         put(format_args!("\n[[workload]]\nkind = \"flows\"\nfile = {}", quoted(flows)));

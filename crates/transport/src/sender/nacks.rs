@@ -92,6 +92,7 @@ impl Sender {
                 self.give_up(now, behind, &mut given_up);
             }
         }
+        self.sent.order_retransmits();
         self.report_losses(now, given_up);
     }
 

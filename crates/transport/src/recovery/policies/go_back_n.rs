@@ -82,6 +82,9 @@ impl Recover for GoBackN {
         }
         let given_up = sent.take_any(now);
         self.is_expiring = given_up.is_ok();
+        if !self.is_expiring {
+            sent.order_retransmits();
+        }
         given_up.map(Expired::Lost)
     }
 }
@@ -157,6 +160,17 @@ mod tests {
         assert_eq!(sent.resend(us(160), 0), Some((0, 1)));
         assert_eq!(policy.on_sent(us(160), 1, true, RTO_POLICY), us(360));
         assert!(timed_out(&mut policy, &mut sent, us(359)).is_empty());
+    }
+
+    #[test]
+    fn what_is_lost_again_leaves_before_what_waits_behind_it() {
+        let (mut policy, mut sent) = sent(4);
+        assert_eq!(timed_out(&mut policy, &mut sent, us(100)), [0, 1, 2, 3]);
+        assert_eq!((sent.resend(us(110), 0), sent.resend(us(111), 0)), (Some((0, 1)), Some((1, 0))));
+        policy.on_sent(us(111), 1, true, RTO_POLICY);
+        assert_eq!(timed_out(&mut policy, &mut sent, us(311)), [0, 1]);
+        let order: Vec<_> = (320..).map_while(|now| sent.resend(us(now), 0)).map(|(seq, _)| seq).collect();
+        assert_eq!(order, [0, 1, 2, 3]);
     }
 
     #[test]

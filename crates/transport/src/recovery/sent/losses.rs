@@ -161,6 +161,14 @@ impl SentMap {
         self.losses.as_mut()?.retransmit_queue.pop_front()
     }
 
+    /// Packets that wait to be sent again leave in the order of their numbers, whichever was lost first.
+    pub(crate) fn order_retransmits(&mut self) {
+        if let Some(losses) = &mut self.losses {
+            // Two ordered runs, in most cases, which this sort merges.
+            losses.retransmit_queue.make_contiguous().sort();
+        }
+    }
+
     /// Empties the retransmit queue: none of the packets lost so far is to leave again for itself.
     pub(crate) fn clear_retransmits(&mut self) {
         if let Some(losses) = &mut self.losses {
