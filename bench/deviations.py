@@ -6,6 +6,7 @@ usage: deviations.py FARSPAN [--only NAME] [--jobs N]
 Constants of ports and of recovery, and those that the paper has no such rule for ("left out"), are set as a scenario sets them. What
 cannot be set so has no effect here, and stands as not measured.
 """
+
 import argparse
 import json
 import pathlib
@@ -20,7 +21,6 @@ KEPT = HERE / "deviations.json"
 def queue(document):
     found = document["queues"]
     return {"mean queue, KB": found["bottleneck_mean_bytes"] / 1e3, "of the link": found["bottleneck_utilization"]}
-
 
 
 def slowest(kind):
