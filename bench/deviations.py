@@ -94,9 +94,9 @@ def main():
         for (name, key, value), found in zip(jobs, after):
             text = effect(name, before[name], found)
             print(name, key, value, text, flush=True)
-            kept.pop(f"{name} {key}", None)
+            kept.pop(f"{name} {key} {value}", None)
             if text:
-                kept[f"{name} {key}"] = text
+                kept[f"{name} {key} {value}"] = text
     KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
 
 

@@ -172,7 +172,9 @@ def deviations(names):
     effects, rows = json.loads((ROOT / "bench/deviations.json").read_text()), []
     for name in names:
         for scenarios, key, ours, source, theirs, why in differing(farspan(sys.argv[1], "schema", "--markdown", name)):
-            effect = effects.get(f"{name} {key.strip('`')}" if not scenarios else "", "*not measured*")
+            # Of another value than the code's present one nothing was measured.
+            measured = f"{name} {key.strip('`')} {theirs.strip('`')}" if not scenarios else ""
+            effect = effects.get(measured, "*not measured*")
             where = f", in {scenarios}" if scenarios else ""
             rows.append([f"`{name}` {key}{where}", f"{ours}: {source}" if source else ours, f"{theirs}: {why}" if why else theirs, effect])
     return markdown(["constant", "paper: `paper` runs it", "code: `artifact` runs it", "effect of the code's alone, in `paper`"], rows)
