@@ -77,7 +77,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    kept = json.loads(KEPT.read_text()) if options.only and KEPT.exists() else {}
     jobs = []
     for name in RUNS:
         if options.only and options.only != name:

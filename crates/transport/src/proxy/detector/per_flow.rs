@@ -53,7 +53,7 @@ pub struct PerFlowConfig {
     /// [wait](PerFlow::wait) of another flow.
     pub initial_wait: Duration,
     /// The longest wait for a missing packet, at most 1 s; left out: as long as the full buffers of the path from the sender take, at
-    /// least 1 ms. No packet is overtaken by more.
+    /// least 1 ms. While links have their rates no packet is overtaken by more.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub max_wait: Option<Duration>,
 }
