@@ -28,7 +28,7 @@ SMALL_TREE = "topology.pods=2 topology.hosts_per_tor=4 workload.duration=200us"
 SETS = {"uno/steady": "stop.time=12ms", "uno/incast-*": "workload.flow_size=64MiB", "uno/phantom": "workload.flow_size=64MiB",
         "reps/*": "topology.k=8", "ndp/*": "topology.k=8", "oscar/queue-nonempty": "workload.duration=20ms stop.time=20ms",
         "proxy/size": "scheme.proxy.kind=streamlined scheme.ports.overflow=trim workload.flow_size=15MB",
-        "proxy/latency": "scheme.proxy.kind=naive",
+        "proxy/latency": "scheme.proxy.kind=naive", "oscar/testbed-all-to-all": "workload.flow_size=200KB",
         "gemini/*-10g": "workload.duration=200ms", "gemini/inter-dc": "workload.duration=2s", "gemini/mixed": "workload.duration=2s",
         "gemini/vegas-thresholds": "workload.duration=2s", "gemini/long-wan": "stop.time=3s",
         "gemini/three-groups": "workload[1].start=1s workload[2].start=2s stop.time=3s", "gemini/*": "stop.time=2s",

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from farspan._farspan import Table
 
-PROBES = ("rate", "cwnd", "rtt", "queue", "phantom_queue", "utilization", "proxy_queue")
+PROBES = ("rate", "cwnd", "rtt", "queue", "phantom_queue", "utilization", "proxy_queue", "signal")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,9 +74,9 @@ class Result:
         Parameters
         ----------
         probe : str, optional
-            ``"rate"`` (bit/s), ``"cwnd"`` (bytes) or ``"rtt"`` (ns) of flows; ``"queue"`` (bytes),
-            ``"phantom_queue"`` (bytes) or ``"utilization"`` (fraction) of ports; ``"proxy_queue"`` (bytes) of
-            proxies; by default all of them.
+            ``"rate"`` (bit/s), ``"cwnd"`` (bytes), ``"rtt"`` (ns) or ``"signal"`` (of some controls, without a
+            unit) of flows; ``"queue"`` (bytes), ``"phantom_queue"`` (bytes) or ``"utilization"`` (fraction) of
+            ports; ``"proxy_queue"`` (bytes) of proxies; by default all of them.
 
         Returns
         -------

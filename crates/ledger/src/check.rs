@@ -89,6 +89,7 @@ pub(crate) fn check(name: &str, written: FigureText, why: &str) -> Checked<Figur
         name: name.to_owned(),
         title: written.title,
         place: written.place,
+        hardware: written.hardware,
         axis: written.axis,
         set: written.set,
         sizes,

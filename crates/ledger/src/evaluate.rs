@@ -120,7 +120,10 @@ impl Figure {
                 notes.push(format!("not part of size {}", size.name()));
                 Verdict::NotRun
             }
-            Some(found) if seeds >= SEEDS_FOR_A_VERDICT => claim.rule.verdict(found),
+            Some(found) if seeds >= SEEDS_FOR_A_VERDICT => match claim.rule.verdict(found) {
+                Verdict::Holds if self.hardware => Verdict::Direction,
+                verdict => verdict,
+            },
             _ => {
                 notes.push(format!("{seeds} of {planned} seeds have a value, and a verdict needs six"));
                 Verdict::NotRun

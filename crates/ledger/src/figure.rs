@@ -46,6 +46,8 @@ pub struct Figure {
     pub title: String,
     /// Where it stands in the paper.
     pub place: String,
+    /// Whether the paper's numbers are of hardware that is not simulated: no claim holds, it has the right direction at best.
+    pub hardware: bool,
     /// The quantity that the cases vary.
     pub axis: String,
     /// Changes of every scenario.

@@ -101,7 +101,7 @@ const RULES: &str = "\
 | verdict | when |
 |---|---|
 | holds | of a printed factor: the median of the ratios paired by seed lies between the factor's square root and its square, and the 95% interval excludes 1; of *equal*: within a tenth, the interval within 0.8 and 1.25; of an order: the interval is above 1; of *outperforms or matches*: above 1, or at least 0.9 with the interval above 0.8; of a band: the whole interval is in it |
-| direction | the interval is on the paper's side of 1, the median outside the band |
+| direction | the interval is on the paper's side of 1, the median outside the band; or the paper measured on hardware that is not simulated, and the rule is met |
 | inconclusive | the interval contains 1, or reaches over an end of the band |
 | differs | the other side |
 | not run | fewer than six seeds with a value, or not part of the size that ran |

@@ -17,6 +17,9 @@ pub(crate) type Printed = BTreeMap<Name, BTreeMap<Name, BTreeMap<Name, f64>>>;
 pub(crate) struct FigureText {
     pub(crate) title: String,
     pub(crate) place: String,
+    /// Whether the paper's numbers are of hardware that is not simulated.
+    #[serde(default)]
+    pub(crate) hardware: bool,
     pub(crate) scenario: Option<String>,
     pub(crate) profile: Option<String>,
     #[serde(default)]
@@ -169,6 +172,8 @@ pub enum SampledProbe {
     PhantomQueue,
     /// Busy share of the interval that ends with the sample.
     Utilization,
+    /// The number that the control judges congestion by.
+    Signal,
 }
 
 /// From the values of several flows at a time to one.

@@ -11,7 +11,7 @@ pub const SEEDS_FOR_A_VERDICT: usize = 6;
 pub enum Verdict {
     /// As claimed.
     Holds,
-    /// The interval is on the paper's side of no effect, the point outside the band.
+    /// The interval is on the paper's side of no effect, the point outside the band; or as claimed, of hardware that is not simulated.
     Direction,
     /// The interval contains no effect, or reaches over an end of the band.
     Inconclusive,

@@ -121,6 +121,8 @@ pub enum Probe {
     Utilization,
     /// Payload that waits at a proxy to be sent on, bytes.
     ProxyQueue,
+    /// The number that a flow's control judges congestion by.
+    Signal,
 }
 
 impl Probe {
@@ -135,6 +137,7 @@ impl Probe {
             Self::PhantomQueue => "phantom_queue",
             Self::Utilization => "utilization",
             Self::ProxyQueue => "proxy_queue",
+            Self::Signal => "signal",
         }
     }
 }

@@ -193,7 +193,7 @@ impl Record for IterationRecord {
 
 /// The unit of each probe's values: the field's unit depends on the row.
 const VALUE_UNIT: &str =
-    "rate bit/s, cwnd B, rtt ns, queue B, phantom_queue B, utilization fraction, proxy_queue B";
+    "rate bit/s, cwnd B, rtt ns, queue B, phantom_queue B, utilization fraction, proxy_queue B, signal 1";
 
 impl Record for SeriesRecord {
     const COLUMNS: &'static [Column<Self>] = &[

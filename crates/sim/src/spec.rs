@@ -134,6 +134,8 @@ pub enum ProbeKind {
     Utilization,
     /// Payload that waits at a proxy to be sent on, bytes.
     ProxyQueue,
+    /// The number that a flow's control judges congestion by.
+    Signal,
 }
 
 /// A choice of what is sampled; by default all of it.

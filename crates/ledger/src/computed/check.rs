@@ -16,6 +16,7 @@ impl SampledProbe {
             Self::Queue => "queue",
             Self::PhantomQueue => "phantom_queue",
             Self::Utilization => "utilization",
+            Self::Signal => "signal",
         }
     }
 
@@ -28,7 +29,7 @@ impl SampledProbe {
     }
 
     const fn of_flows(self) -> bool {
-        matches!(self, Self::Rate | Self::Cwnd | Self::Rtt)
+        matches!(self, Self::Rate | Self::Cwnd | Self::Rtt | Self::Signal)
     }
 
     /// A value from text; `None` where values have no unit.
@@ -39,7 +40,7 @@ impl SampledProbe {
                 Some(Bytes::from_str(text).map(|bytes| bytes.as_f64()))
             }
             Self::Rtt => Some(Duration::from_str(text).map(Duration::as_us_f64)),
-            Self::Utilization => None,
+            Self::Utilization | Self::Signal => None,
         }
     }
 }
@@ -81,7 +82,7 @@ fn subject(probe: SampledProbe, name: &Name) -> Checked<Subject> {
         None if name.get_ref().contains("->") => Some(Subject::Port(name.get_ref().clone())),
         _ => None,
     };
-    let cure = "write \"tag=NAME\" or \"flow=ID\" of rate, cwnd and rtt, \"FROM->TO#n\" or \"bottleneck\" of the others";
+    let cure = "write \"tag=NAME\" or \"flow=ID\" of rate, cwnd, rtt and signal, \"FROM->TO#n\" or \"bottleneck\" of the others";
     match found {
         Some(found) if matches!(found, Subject::Tag(_) | Subject::Flow(_)) == probe.of_flows() => Ok(found),
         Some(_) => wrong(name, format!("{:?} has no {}", name.get_ref(), probe.name()), cure),
@@ -112,7 +113,8 @@ fn level(text: &SeriesText) -> Checked<Option<Level>> {
         SampledProbe::Rtt => "20us",
         _ => "75KB",
     };
-    let unitless = text.probe == SampledProbe::Utilization || text.combine == crate::text::Combine::Jain;
+    let unitless = matches!(text.probe, SampledProbe::Utilization | SampledProbe::Signal)
+        || text.combine == crate::text::Combine::Jain;
     match level.get_ref() {
         LevelText::Number(value) if unitless => Ok(Some(Level::Value(*value))),
         LevelText::Quantity(text_of) if !unitless => {

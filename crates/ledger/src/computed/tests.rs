@@ -44,6 +44,7 @@ fn tables() -> Tables {
         tables.put("rate", "0", (t, rate));
         tables.put("queue", "a->b#0", (t, queue));
         tables.put("rtt", "0", (t, 12_500.0));
+        tables.put("signal", "0", (t, -0.1 * i as f64));
     }
     for (t, id, rate) in shorts {
         tables.put("rate", &format!("{id}"), (t * 1000, rate));
@@ -140,6 +141,8 @@ fn shares_shortfalls_deviations_and_slopes() {
     assert!((slope / 1e9 - 1.0).abs() < 1e-9, "{slope}");
     assert_eq!(queue("from = \"20us\", to = \"30us\", take = \"slope\""), None, "of one sample");
     assert_eq!(number("series = { probe = \"rtt\", of = \"flow=0\", take = \"mean\" }"), Some(12.5));
+    let signal = "series = { probe = \"signal\", of = \"flow=0\", take = \"first_below\", level = -0.45 }";
+    assert_eq!(number(signal), Some(60.0));
 }
 
 #[test]

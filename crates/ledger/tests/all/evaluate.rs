@@ -75,7 +75,10 @@ fn document(mean: impl Into<Value>, p99: impl Into<Value>, count: u64, again: u6
 
 /// The record of documents by scheme and seed; those of `None` failed.
 fn record(size: Size, of: impl Fn(&str, u64) -> Option<Value>) -> Record {
-    let figure = figure();
+    record_of(&figure(), size, of)
+}
+
+fn record_of(figure: &Figure, size: Size, of: impl Fn(&str, u64) -> Option<Value>) -> Record {
     let plan = figure.plan(size);
     let documents: Vec<(Run, Value)> = plan
         .into_iter()
@@ -114,6 +117,18 @@ fn ratios_are_paired_by_seed_and_absolutes_in_their_unit() {
         (claim(&record, "worst").measured, claim(&record, "worst").verdict),
         (Some(2.0), Verdict::Holds)
     );
+}
+
+#[test]
+fn of_hardware_that_is_not_simulated_a_claim_has_the_right_direction_at_best() {
+    let figure = Figure::parse("x/fig1", &format!("hardware = true{TEXT}"), "").unwrap();
+    let swapped = |scheme: &str, seed: u64| doubled(if scheme == "uno" { "gemini" } else { "uno" }, seed);
+    for (simulated, expected) in [
+        (record_of(&figure, Size::Small, doubled), Verdict::Direction),
+        (record_of(&figure, Size::Small, swapped), Verdict::Differs),
+    ] {
+        assert_eq!([claim(&simulated, "mean").verdict, claim(&simulated, "worst").verdict], [expected; 2]);
+    }
 }
 
 #[test]

@@ -107,7 +107,10 @@ fn again(
     }
     let [point, low, high] =
         [outcome.measured, outcome.ci_low, outcome.ci_high].map(|x| x.unwrap_or(f64::INFINITY));
-    claim.rule.verdict(Interval { point, low, high })
+    match claim.rule.verdict(Interval { point, low, high }) {
+        Verdict::Holds if figure.hardware => Verdict::Direction,
+        verdict => verdict,
+    }
 }
 
 #[test]

@@ -47,6 +47,8 @@ built_in!(
     "oscar/queue-nonempty",
     "oscar/reference-state",
     "oscar/rtt-ratio",
+    "oscar/testbed",
+    "oscar/testbed-all-to-all",
     "oscar/training",
     "oscar/two-short-flows",
     "proxy/degree",

@@ -147,8 +147,8 @@ tables! {
         /// Which flows: "all", or some of "flow=17,18", "tag=incast*" and "class=inter". Default: those of the fairness
         /// group, or all if there is none.
         flows [optional]: FlowChoice,
-        /// Which series, by name or pattern: rate, cwnd, rtt, queue, phantom_queue, utilization, proxy_queue. Default: all of
-        /// them.
+        /// Which series, by name or pattern: rate, cwnd, rtt, queue, phantom_queue, utilization, proxy_queue, signal. Default:
+        /// all of them.
         series: Vec<String>,
     }
 

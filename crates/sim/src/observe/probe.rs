@@ -93,7 +93,7 @@ impl Samplers {
     }
 }
 
-/// Samples some flows of a host: the rates of those it receives, the windows and RTTs of those it sends.
+/// Samples some flows of a host: the rates of those it receives, the windows, RTTs and signals of those it sends.
 #[derive(Default)]
 pub(crate) struct FlowSampler {
     /// With the goodput at the last sample.
@@ -115,7 +115,11 @@ impl FlowSampler {
         for &flow in &self.sent {
             let Some(sender) = arrivals.sender(now, flow) else { continue };
             let rtt = sender.srtt.map(|srtt| srtt.as_ps() as f64 / 1e3);
-            let values = [(ProbeKind::Cwnd, Some(sender.cwnd.as_f64())), (ProbeKind::Rtt, rtt)];
+            let values = [
+                (ProbeKind::Cwnd, Some(sender.cwnd.as_f64())),
+                (ProbeKind::Rtt, rtt),
+                (ProbeKind::Signal, sender.signal),
+            ];
             for (probe, value) in values.into_iter().filter(|&(probe, _)| series.has(probe)) {
                 let id = SampleId::Flow(flow);
                 self.samples.extend(value.map(|value| Sample { at: now, probe, id, value }));

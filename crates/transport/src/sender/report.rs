@@ -7,7 +7,7 @@ use crate::recovery::{LossCounters, PacketState};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 
 /// A live sender, for probes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SenderView {
     /// The flow.
     pub flow: FlowId,
@@ -17,6 +17,8 @@ pub struct SenderView {
     pub pacing_rate: Option<Rate>,
     /// The state that the control names, if it names any: see [`crate::congestion::Congestion::state`].
     pub state: Option<&'static str>,
+    /// The number that the control judges congestion by, if it keeps one: see [`crate::congestion::Congestion::signal`].
+    pub signal: Option<f64>,
     /// Smoothed round trip; `None` before the first ACK.
     pub srtt: Option<Duration>,
     /// Payload bytes in flight, parity included.
@@ -100,6 +102,7 @@ impl Sender {
             cwnd: self.window(),
             pacing_rate: Some(self.pacing_rate).filter(|&rate| rate != UNPACED),
             state: self.control.state(),
+            signal: self.control.signal(),
             srtt: self.srtt.get(),
             in_flight: self.in_flight,
             delivered: self.delivered,

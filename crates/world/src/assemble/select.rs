@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const BOTTLENECK_RECEIVERS: usize = 4;
 
 /// All that can be sampled.
-const PROBES: [ProbeKind; 7] = [
+const PROBES: [ProbeKind; 8] = [
     ProbeKind::Rate,
     ProbeKind::Cwnd,
     ProbeKind::Rtt,
@@ -26,6 +26,7 @@ const PROBES: [ProbeKind; 7] = [
     ProbeKind::PhantomQueue,
     ProbeKind::Utilization,
     ProbeKind::ProxyQueue,
+    ProbeKind::Signal,
 ];
 
 /// The probe that tables name for a simulated sample.
@@ -38,6 +39,7 @@ pub(crate) const fn probe(kind: ProbeKind) -> Probe {
         ProbeKind::PhantomQueue => Probe::PhantomQueue,
         ProbeKind::Utilization => Probe::Utilization,
         ProbeKind::ProxyQueue => Probe::ProxyQueue,
+        ProbeKind::Signal => Probe::Signal,
     }
 }
 

@@ -35,6 +35,7 @@ fn every_scenario_builds_under_every_profile() {
                     "oscar/equilibrium" | "oscar/microburst" | "oscar/convergence" => 33,
                     "oscar/reference-state" | "oscar/rtt-ratio" => 3,
                     "oscar/two-short-flows" => 4,
+                    "oscar/testbed" | "oscar/testbed-all-to-all" => 7,
                     "oscar/link-degradation" => 8,
                     "oscar/queue-nonempty" => 11,
                     "oscar/training" => 64,
@@ -109,6 +110,14 @@ fn the_papers_base_rtts_are_kept() {
 }
 
 #[test]
+fn oscar_s_testbed_has_its_base_rtt() {
+    let scenario = request("oscar/testbed", "swift", "paper");
+    let intra = World::build(&scenario.resolve().unwrap()).unwrap().intra.unwrap();
+    assert_eq!(intra.hops, 2);
+    assert!(intra.base_rtt.as_ps().abs_diff(13_500_000) <= 1000, "{}", intra.base_rtt);
+}
+
+#[test]
 fn every_knob_of_the_interface_works() {
     let common = [
         "topology.link_rate=150Gbps",
@@ -169,6 +178,8 @@ fn every_knob_of_the_interface_works() {
         ("oscar/queue-nonempty", &["workload.load=0.2", "workload.duration=5ms"]),
         ("oscar/reference-state", &["workload.flow_size=1MB", "workload.gap=0us"]),
         ("oscar/rtt-ratio", &["workload.flow_size=1MB", "topology.host_delays=['1us', '9us', '1us']"]),
+        ("oscar/testbed", &["workload[1].flow_size=100KB", "workload[1].start=100us"]),
+        ("oscar/testbed-all-to-all", &["workload.flow_size=100KB", "topology.link_rate=10Gbps"]),
         ("oscar/two-short-flows", &["workload[1].flow_size=100KB", "workload[1].start=50us"]),
         ("oscar/parking-lot", &["workload.flow_size=1MB", "topology.bottleneck_rate=40Gbps"]),
         ("oscar/longtail", &["workload.load=0.2", "topology.pods=2", "topology.hosts_per_tor=2"]),

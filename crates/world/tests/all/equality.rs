@@ -75,6 +75,11 @@ const SMOKE: &[(&str, &[&str])] = &[
     ("oscar/queue-nonempty", &["workload.duration=1ms"]),
     ("oscar/reference-state", &["workload.flow_size=3MB", "stop.time=20ms"]),
     ("oscar/rtt-ratio", &["workload.flow_size=2MB"]),
+    (
+        "oscar/testbed",
+        &["workload[0].flow_size=3MB", "workload[1].flow_size=100KB", "workload[1].start=100us"],
+    ),
+    ("oscar/testbed-all-to-all", &["workload.flow_size=20KB"]),
     ("oscar/two-short-flows", &["workload[0].flow_size=2MB", "stop.time=20ms"]),
     ("oscar/parking-lot", &["workload.flow_size=1MB"]),
     ("oscar/longtail", &["topology.pods=2", "topology.hosts_per_tor=2", "workload.duration=40us"]),

@@ -48,6 +48,26 @@ fn reconvergence(mut spec: Spec, end: Time, limit: Duration) -> f64 {
     back.map_or(f64::INFINITY, |run| run[0].0.since(end).as_secs_f64() * 1e6)
 }
 
+#[test]
+fn the_estimates_of_hpcc_timely_and_oscar_are_sampled() {
+    for (scheme, least, most) in [("hpcc", 6.0, 10.5), ("timely", 0.8, 1.3), ("oscar", 1.0, 9.5)] {
+        let mut spec = burst(scheme, "paper", 9, 1, &[]);
+        spec.stop.time = Time::ZERO + Duration::from_us(560);
+        let outcome = farspan_sim::run(&spec, EngineKind::Windowed, &mut |_| true);
+        let signals =
+            outcome.samples.iter().filter(|sample| sample.probe == ProbeKind::Signal && sample.id == LONG);
+        let largest = signals.map(|sample| sample.value).fold(f64::NEG_INFINITY, f64::max);
+        assert!((least..=most).contains(&largest), "{scheme}: {largest}");
+    }
+    let mut spec = burst("swift", "paper", 9, 1, &[]);
+    spec.stop.time = Time::ZERO + Duration::from_us(560);
+    let outcome = farspan_sim::run(&spec, EngineKind::Windowed, &mut |_| true);
+    assert!(
+        outcome.samples.iter().all(|sample| sample.probe != ProbeKind::Signal),
+        "it keeps no such number"
+    );
+}
+
 /// The times over ends that lie within a base round trip of 12 us, the shortest first.
 fn over_ends(scheme: &str, profile: &str, shorts: u32) -> Vec<f64> {
     let at = |k: u64| Time::ZERO + Duration::from_us(1500) + Duration::from_ns(1200) * k;

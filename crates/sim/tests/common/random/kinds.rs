@@ -285,7 +285,7 @@ fn mark_otherwise(draw: &mut Draw, port: &mut PortConfig, mtu: Bytes) {
 
 /// A control of those that came after the listed worlds.
 fn newest_control(draw: &mut Draw) -> CongestionConfig {
-    use congestion::{cubic, dctcp_per_ack, hpcc, oscar, poseidon, swift, timely, vegas};
+    use congestion::{cubic, dctcp_per_ack, hpcc, oscar, poseidon, scripted, swift, timely, vegas};
     let mut congestion =
         CongestionConfig::by_name(draw.pick(&congestion::NAMES[LISTED_CONTROLS..])).expect("a built-in name");
     let [first, second, third] = [draw.one_in(2), draw.one_in(2), draw.one_in(2)];
@@ -319,6 +319,7 @@ fn newest_control(draw: &mut Draw) -> CongestionConfig {
         CongestionConfig::Scripted(config) => {
             config.at = [20, 50].map(Duration::from_us).to_vec();
             config.share = vec![if first { 0.1 } else { 0.5 }, if second { 1.0 } else { 0.01 }];
+            config.observer = third.then_some(scripted::Observer::Oscar);
         }
         CongestionConfig::Powertcp(config) => {
             (config.quantised, config.gamma_old, config.bound_interval) = (first, second, third);

@@ -93,6 +93,11 @@ pub trait Congestion {
         None
     }
 
+    /// The number that it judges congestion by, for probes, if it keeps one: a utilisation, or a slope of the delay.
+    fn signal(&self) -> Option<f64> {
+        None
+    }
+
     /// A packet left; if it [asks](Needs::sent).
     fn on_sent(&mut self, _sent: &Sent) -> Decision {
         self.decision()

@@ -232,6 +232,11 @@ impl Congestion for Hpcc {
         Some(if self.stage == 0 { "multiplying" } else { "adding" })
     }
 
+    // U.
+    fn signal(&self) -> Option<f64> {
+        Some(self.utilization)
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
         if self.measure(ack) {
             // Algorithm 1, NewAck: W^c moves once a round trip.
@@ -345,6 +350,7 @@ pub(crate) mod tests {
         bench.ack(RTT, 1.0, 3.0);
         bench.ack(RTT, 0.5, 1.0);
         near(bench.control.utilization, 1.5, 1e-4);
+        assert_eq!(bench.control.signal(), Some(bench.control.utilization));
         bench.ack(RTT, 0.5, 4.0);
         near(bench.control.utilization, 1.5, 1e-4);
     }

@@ -168,6 +168,13 @@ macro_rules! controls {
                 }
             }
 
+            fn signal(&self) -> Option<f64> {
+                match self {
+                    $(Self::$variant(control) => control.signal(),)*
+                    Self::Custom(control) => control.signal(),
+                }
+            }
+
             fn on_sent(&mut self, sent: &Sent) -> Decision {
                 match self {
                     $(Self::$variant(control) => control.on_sent(sent),)*

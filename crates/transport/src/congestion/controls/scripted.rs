@@ -6,6 +6,8 @@
 use crate::congestion::contract::{
     Ack, Congestion, Decision, Ecn, NackRule, Needs, Sent, SignalBytes, Start,
 };
+use crate::congestion::controls::oscar::{Oscar, OscarConfig, OscarParams};
+use crate::congestion::controls::timely::{Timely, TimelyConfig, TimelyParams};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::format;
@@ -13,6 +15,17 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use farspan_units::{Bytes, Duration, Rate, TelemetryKind, Time};
+
+/// A control that looks on: it gets the ACKs of the flow, and nobody follows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Observer {
+    /// TIMELY with its own constants: its gradient is the average of differences between the round trips of segments.
+    Timely,
+    /// OSCAR with its own constants: its gradient is the least squares of a batch.
+    Oscar,
+}
 
 /// Parameters of the script.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -25,6 +38,8 @@ pub struct ScriptedConfig {
     /// The share from each of these times on: window and rate as a part, in [0.001, 1], of bandwidth-delay product and line
     /// rate; none. Before the first, both are those of the scenario's first window.
     pub share: Vec<f64>,
+    /// The control whose gradient the probe `signal` shows; none.
+    pub observer: Option<Observer>,
 }
 
 impl ScriptedConfig {
@@ -36,7 +51,7 @@ impl ScriptedConfig {
         let meaningful = |holds, name, value: &String, effect, give| {
             ConfigError::unless_meaningful(holds, "scripted", name, value, effect, give)
         };
-        let Self { at, share } = self;
+        let Self { at, share, observer: _ } = self;
         let follow = at.windows(2).all(|pair| pair[0] < pair[1]);
         meaningful(
             follow,
@@ -57,7 +72,7 @@ impl ScriptedConfig {
         Needs {
             ecn: Ecn::Ignored,
             sent: !self.at.is_empty(),
-            send_record: false,
+            send_record: matches!(self.observer, Some(Observer::Oscar)),
             pulls: None,
             cnps: None,
             telemetry: TelemetryKind::None,
@@ -82,6 +97,53 @@ pub struct ScriptedParams {
     mss: Bytes,
     line_rate: Rate,
     bdp: Bytes,
+    observer: Option<ObserverParams>,
+}
+
+/// The parameters of the control that looks on.
+#[derive(Clone, PartialEq, Debug)]
+enum ObserverParams {
+    Timely(Arc<TimelyParams>),
+    Oscar(Arc<OscarParams>),
+}
+
+impl ObserverParams {
+    fn new(observer: Observer, path: &Path) -> Self {
+        match observer {
+            Observer::Timely => Self::Timely(Arc::new(TimelyParams::new(&TimelyConfig::default(), path))),
+            Observer::Oscar => Self::Oscar(Arc::new(OscarParams::new(&OscarConfig::default(), path))),
+        }
+    }
+}
+
+/// The control that looks on.
+#[derive(Clone, PartialEq, Debug)]
+enum Watching {
+    Timely(Timely),
+    Oscar(Oscar),
+}
+
+impl Watching {
+    fn new(params: &ObserverParams, start: &Start<'_>) -> Self {
+        match params {
+            ObserverParams::Timely(params) => Self::Timely(Timely::new(params, start)),
+            ObserverParams::Oscar(params) => Self::Oscar(Oscar::new(params, start)),
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        match self {
+            Self::Timely(timely) => _ = timely.on_ack(ack),
+            Self::Oscar(oscar) => _ = oscar.on_ack(ack),
+        }
+    }
+
+    fn signal(&self) -> Option<f64> {
+        match self {
+            Self::Timely(timely) => timely.signal(),
+            Self::Oscar(oscar) => oscar.signal(),
+        }
+    }
 }
 
 impl ScriptedParams {
@@ -94,7 +156,8 @@ impl ScriptedParams {
             (Time::ZERO + *at, Decision { pacing_rate: Some(rate), ..Decision::window(cwnd) })
         };
         let steps = config.at.iter().zip(&config.share).map(step).collect();
-        Self { steps, mss: path.mss, line_rate: path.line_rate, bdp: path.bdp }
+        let observer = config.observer.map(|observer| ObserverParams::new(observer, path));
+        Self { steps, mss: path.mss, line_rate: path.line_rate, bdp: path.bdp, observer }
     }
 }
 
@@ -105,6 +168,7 @@ pub struct Scripted {
     decision: Decision,
     /// Steps that are done.
     done: usize,
+    watching: Option<Watching>,
 }
 
 impl Scripted {
@@ -115,7 +179,8 @@ impl Scripted {
         let share = (start.cwnd_on_wire().as_f64() / params.bdp.as_f64().max(1.0)).min(1.0);
         let rate = Rate::from_bps(((params.line_rate.as_bps() as f64 * share) as u64).max(1));
         let decision = Decision { pacing_rate: Some(rate), ..Decision::window(cwnd) };
-        Self { params: Arc::clone(params), decision, done: 0 }
+        let watching = params.observer.as_ref().map(|observer| Watching::new(observer, start));
+        Self { params: Arc::clone(params), decision, done: 0, watching }
     }
 
     /// Does the steps whose time has come, and asks for the next.
@@ -139,8 +204,15 @@ impl Congestion for Scripted {
         self.step(sent.now)
     }
 
-    fn on_ack(&mut self, _ack: &Ack) -> Decision {
+    fn on_ack(&mut self, ack: &Ack) -> Decision {
+        if let Some(watching) = &mut self.watching {
+            watching.on_ack(ack);
+        }
         self.decision
+    }
+
+    fn signal(&self) -> Option<f64> {
+        self.watching.as_ref().and_then(Watching::signal)
     }
 
     fn on_timer(&mut self, now: Time) -> Decision {
@@ -156,7 +228,7 @@ mod tests {
 
     fn script(steps: &[(u64, f64)]) -> ScriptedConfig {
         let (at, share) = steps.iter().map(|(us, share)| (Duration::from_us(*us), *share)).unzip();
-        ScriptedConfig { at, share }
+        ScriptedConfig { at, share, observer: None }
     }
 
     fn sent(us: u64) -> Sent {
@@ -182,7 +254,7 @@ mod tests {
                 }),
             ],
         );
-        let fine = ScriptedConfig { at: us(&[1, 2]), share: vec![0.5, 1.0] };
+        let fine = ScriptedConfig { at: us(&[1, 2]), share: vec![0.5, 1.0], observer: None };
         assert_eq!([ScriptedConfig::default(), fine].map(|config| config.check()), [Ok(()), Ok(())]);
     }
 
@@ -215,5 +287,35 @@ mod tests {
         let late = control.on_sent(&sent(250));
         assert_eq!(late.pacing_rate, Some(Rate::from_gbps(10)));
         assert_eq!(late.next_timer, Some(Time::ZERO + Duration::from_us(300)));
+    }
+
+    #[test]
+    fn an_observer_sees_the_slope_and_changes_nothing() {
+        for observer in [None, Some(Observer::Timely), Some(Observer::Oscar)] {
+            let config = ScriptedConfig { observer, ..ScriptedConfig::default() };
+            assert_eq!(config.needs().send_record, observer == Some(Observer::Oscar));
+            let mut control = flow(&config);
+            let (before, mut acks) = (control.decision(), AckStream::new(&start()));
+            for packet in 0..200 {
+                // A packet each microsecond, and a round trip that grows half as fast.
+                let next = acks.next(false);
+                let at_send =
+                    Some(crate::congestion::SendRecord { in_flight: START_CWND, ..Default::default() });
+                let rtt = path().base_rtt + Duration::from_ns(500 * packet);
+                let sent_at = Time::ZERO + Duration::from_us(packet);
+                assert_eq!(
+                    control.on_ack(&Ack { sent_at, now: sent_at + rtt, rtt, at_send, ..next }),
+                    before
+                );
+            }
+            match observer {
+                None => assert_eq!(control.signal(), None),
+                // Segments of four packets: the round trip grows by 2 us from one to the next.
+                Some(Observer::Timely) => {
+                    near(control.signal().unwrap(), 2e-6 / path().base_rtt.as_secs_f64(), 1e-6);
+                }
+                Some(Observer::Oscar) => near(control.signal().unwrap(), 0.5, 1e-6),
+            }
+        }
     }
 }

@@ -276,9 +276,14 @@ impl Timely {
         is_complete
     }
 
+    /// `normalized_gradient`: the averaged difference of two round trips over the base one.
+    fn gradient(&self) -> f64 {
+        self.rtt_diff / self.params.base_rtt
+    }
+
     /// Algorithm 1, at a completion event with this round trip.
     fn complete(&mut self, rtt: f64) {
-        let TimelyParams { config, t_low, t_high, base_rtt, .. } = &*self.params;
+        let TimelyParams { config, t_low, t_high, .. } = &*self.params;
         let TimelyConfig { alpha, beta, delta, hyper_after, formula, .. } = *config;
         let is_outside = rtt < *t_low || rtt > *t_high;
         let Some(previous) = self.previous else {
@@ -289,7 +294,7 @@ impl Timely {
             self.previous = Some(rtt);
         }
         self.rtt_diff = (1.0 - alpha) * self.rtt_diff + alpha * (rtt - previous);
-        let gradient = self.rtt_diff / base_rtt;
+        let gradient = self.gradient();
         let share = if rtt < *t_low {
             self.share + delta
         } else if rtt > *t_high {
@@ -315,6 +320,10 @@ impl Congestion for Timely {
     fn decision(&self) -> Decision {
         let rate = Rate::from_bps(((self.share * self.params.line_rate) as u64).max(1));
         Decision { pacing_rate: Some(rate), ..Decision::window(self.cwnd) }
+    }
+
+    fn signal(&self) -> Option<f64> {
+        Some(self.gradient())
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {

@@ -287,6 +287,8 @@ pub struct Oscar {
     /// The window, in payload bytes.
     cwnd: Bytes,
     estimator: Estimator,
+    /// The slope of the delay over the last batch.
+    gradient: f64,
     /// The bound on the bytes in flight when packets left before a NACK lowered the window, in bytes on the wire.
     lowered: Lowered,
 }
@@ -303,6 +305,7 @@ impl Oscar {
             share,
             cwnd,
             estimator: Estimator::default(),
+            gradient: 0.0,
             lowered: Lowered::NEVER,
         }
     }
@@ -320,6 +323,7 @@ impl Oscar {
     /// Algorithm 2, lines 3 to 13.
     fn on_estimate(&mut self, estimate: &Estimate) {
         let params = &*self.params;
+        self.gradient = estimate.gradient;
         self.share = params.next_share(self.share, estimate).clamp(LEAST, 1.0);
         // Line 12 prints "max"; the text says that the window is not set above the base BDP.
         let window = (self.share * params.target * params.line_rate).min(params.bdp);
@@ -331,6 +335,10 @@ impl Congestion for Oscar {
     fn decision(&self) -> Decision {
         let rate = Rate::from_bps(((self.share * self.params.line_rate * 8e9) as u64).max(1));
         Decision { pacing_rate: Some(rate), ..Decision::window(self.cwnd) }
+    }
+
+    fn signal(&self) -> Option<f64> {
+        Some(self.gradient)
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
