@@ -75,13 +75,16 @@ pub struct Trim {
     /// Whose payload is cut off.
     pub victim: Victim,
     /// Bytes of headers that may wait or be on their way out, wherever they were cut; beyond them headers are dropped, and
-    /// packets whole. They count as if they went before other control packets.
+    /// packets whole, unless they [return](Self::returns). They count as if they went before other control packets.
     pub headers: Bytes,
     /// How many headers and other control packets leave in a row, at most, while data waits; then a data packet leaves. `None`:
     /// they always go first.
     pub weight: Option<NonZeroU32>,
     /// Whether the port leads to a host, which headers that it cuts then say.
     pub at_last_hop: bool,
+    /// Whether headers beyond `headers` go back to the host that sent the packet (NDP section 3.2.4), rather than that they, or their
+    /// packets, are dropped. A header that is on its way back is dropped all the same. Switches with such a port run in ordered mode.
+    pub returns: bool,
 }
 
 /// Whose payload is cut off.

@@ -116,6 +116,7 @@ pub fn endpoint(data: &[u8]) {
                 let header = input.header(MSS.get() as u16);
                 let ecn_ce = byte & 1 == 1;
                 let trimmed = match byte {
+                    13 => Trimmed::Returned,
                     14 => Trimmed::OnItsWay,
                     15 => Trimmed::AtLastHop,
                     _ => Trimmed::No,

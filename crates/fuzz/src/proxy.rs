@@ -107,6 +107,7 @@ pub fn proxy(data: &[u8]) {
             byte => {
                 let header = input.header(MSS.get() as u16);
                 let trimmed = match byte {
+                    13 => Trimmed::Returned,
                     14 => Trimmed::OnItsWay,
                     15 => Trimmed::AtLastHop,
                     _ => Trimmed::No,

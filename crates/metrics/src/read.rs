@@ -77,7 +77,7 @@ pub struct FlowRow {
     pub retransmitted_bytes: u64,
     /// Data packets that arrived with a mark.
     pub marked_packets: u64,
-    /// Data packets that arrived trimmed.
+    /// Data packets that arrived trimmed, at their receiver or back at their sender.
     pub trimmed_packets: u64,
     /// Data packets that did not arrive.
     pub dropped_packets: u64,

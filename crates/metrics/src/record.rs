@@ -43,10 +43,11 @@ impl FlowRecord {
         self.outcome.receiver.marked_packets + self.relayed().marked_packets
     }
 
-    /// Data packets that arrived trimmed: at its proxy and at its receiver.
+    /// Data packets that arrived trimmed: at its proxy and at its receiver, or back at their sender.
     #[must_use]
     pub fn trimmed_packets(&self) -> u64 {
-        self.outcome.receiver.trimmed_packets + self.relayed().trimmed_packets
+        let outcome = &self.outcome;
+        outcome.receiver.trimmed_packets + self.relayed().trimmed_packets + outcome.returned_packets
     }
 
     /// Whether it was under way at some time in `span`: started before its end, and not delivered before its start.

@@ -225,8 +225,10 @@ pub struct PacketSums {
     pub delivered: u64,
     /// Dropped, trimmed before or not.
     pub dropped: u64,
-    /// Arrived trimmed.
+    /// Arrived trimmed: at their receiver, or back at their sender.
     pub trimmed: u64,
+    /// Of `trimmed`, those whose headers came back to their sender for want of room.
+    pub returned: u64,
     /// Arrived whole and with a mark.
     pub ecn_marked: u64,
     /// Of `dropped`, those that were trimmed before.
@@ -245,6 +247,7 @@ impl PacketSums {
             delivered: sum(FlowRecord::arrived_packets),
             dropped: sum(|flow| flow.outcome.dropped_packets),
             trimmed: sum(FlowRecord::trimmed_packets),
+            returned: sum(|flow| flow.outcome.returned_packets),
             ecn_marked: sum(FlowRecord::marked_packets),
             headers_dropped,
             control_dropped,
@@ -484,7 +487,7 @@ mod tests {
         ("/bytes", "payload:i parity:i retransmitted:i headers:i efficiency:n"),
         (
             "/packets",
-            "sent:i delivered:i dropped:i trimmed:i ecn_marked:i headers_dropped:i control_dropped:i",
+            "sent:i delivered:i dropped:i trimmed:i returned:i ecn_marked:i headers_dropped:i control_dropped:i",
         ),
         (
             "/recovery",

@@ -1,7 +1,7 @@
 //! Headers in packet records: the fields that the fabric leaves to the driver.
 //!
 //! A data packet names its sender and its flow's profile: the receiver's ACK goes there. Where it is coded,
-//! they stand beside the record ([`Packets::words`]). A record keeps what differs from
+//! they stand beside the record, in the second of the [words](Packets::words) there. A record keeps what differs from
 //! packet to packet; what all packets of a message say alike, the plan does ([`MessageFacts`]).
 //!
 //! An ACK whose map names packets has it there, too; so have a numbered packet its number and a proxy's ACK its limit.
@@ -163,7 +163,7 @@ pub(crate) fn insert(
         }
         Header::Coded(Coded { data, block_wait_ns, .. }) => {
             let packet = data_record(CODED, &data, [data.seq, block_wait_ns], to, size);
-            (packet, Some([sender(from, data.profile), 0]))
+            (packet, Some([0, sender(from, data.profile)]))
         }
         Header::Numbered(Numbered { data, place }) => {
             let words = [data.seq, sender(from, data.profile)];
@@ -309,6 +309,12 @@ pub(crate) const fn is_of_message(kind: u8) -> bool {
     matches!(kind, DATA | CODED | NUMBERED | IN_MESSAGES)
 }
 
+/// The host that sent a packet of a message, or a mark at the end of a burst; `beside`: the words beside the record.
+pub(crate) const fn from(packet: &Packet, beside: [u32; 2]) -> HostId {
+    let word = if packet.kind() == CODED { beside[1] } else { packet.words[1] };
+    host_and_profile(word).0
+}
+
 /// The number of a data packet.
 pub(crate) const fn seq(packet: &Packet) -> u32 {
     packet.words[0]
@@ -358,7 +364,7 @@ pub(crate) fn data(packet: &Packet, now: Time, packets: u32) -> (HostId, Data) {
 fn coded(packet: &Packet, beside: [u32; 2], now: Time, message: MessageFacts) -> (HostId, Coded) {
     let layout = message.layout.expect("a message whose packets are coded has a layout");
     let Packet { flow, words: [seq, block_wait_ns, _], halves: [high, len], entropy, .. } = *packet;
-    let ((from, profile), packets, ask) = (host_and_profile(beside[0]), message.packets, high & ASK != 0);
+    let ((from, profile), packets, ask) = (host_and_profile(beside[1]), message.packets, high & ASK != 0);
     let data = Data { flow, seq, packets, len, sent_at: sent_at(packet, now), entropy, profile, ask };
     (from, Coded { data, shape: layout.shape(), last_len: layout.last_len(), block_wait_ns })
 }

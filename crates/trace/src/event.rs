@@ -122,6 +122,8 @@ pub enum Reason {
     Gap,
     /// The receiver asked for its block.
     Block,
+    /// Its header came back.
+    Returned,
 }
 
 /// The metrics of a sender.
@@ -186,4 +188,6 @@ pub enum Remark {
     },
     /// Its payload was cut off here.
     Trimmed,
+    /// There was no room for its header, which went back to where the packet came from.
+    Returned,
 }

@@ -166,6 +166,7 @@ fn comment(remark: &Remark) -> String {
             format!("marked: the queue holds {} B, the phantom queue {} B", bytes(queue), bytes(phantom))
         }
         Remark::Trimmed => "trimmed: the payload was cut off here".to_owned(),
+        Remark::Returned => "returned: no room for the header, which went back from here".to_owned(),
     }
 }
 

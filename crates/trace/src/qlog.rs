@@ -246,13 +246,14 @@ fn lost(packet: u32, reason: Reason) -> Value {
     let trigger = match reason {
         Reason::Timeout | Reason::Probe => Some("pto_expired"),
         Reason::Reordering => Some("time_threshold"),
-        Reason::Trimmed | Reason::Gap | Reason::Block => None,
+        Reason::Trimmed | Reason::Gap | Reason::Block | Reason::Returned => None,
     };
     let mut data = json!({ "header": { "packet_type": "1RTT", "packet_number": packet } });
     match (trigger, reason) {
         (Some(trigger), _) => data["trigger"] = trigger.into(),
         (None, Reason::Trimmed) => data["farspan_trigger"] = "trimmed".into(),
         (None, Reason::Gap) => data["farspan_trigger"] = "gap".into(),
+        (None, Reason::Returned) => data["farspan_trigger"] = "returned".into(),
         (None, _) => data["farspan_trigger"] = "block_requested".into(),
     }
     data

@@ -56,7 +56,8 @@ impl Capture {
                 return;
             }
             PortEvent::Flushed => return self.flushed(at, port, frames),
-            PortEvent::Served(..) => return,
+            // The emulator's ports send no headers back.
+            PortEvent::Served(..) | PortEvent::Returned { .. } => return,
         };
         self.packet(at, port, packet, remarks, frames);
     }

@@ -37,10 +37,13 @@ impl Packet {
     pub const MAX_HOSTS: u32 = 1 << 24;
     pub(crate) const CONTROL: u32 = 1 << 24;
     const ECN_CE: u32 = 1 << 25;
-    pub(crate) const TRIMMED: u32 = 1 << 26;
+    /// Flags of which a packet has any whose payload was cut off: which ones says where, and whether its header returns.
+    pub(crate) const TRIMMED: u32 = Self::CUT | Self::AT_LAST_HOP;
+    const CUT: u32 = 1 << 26;
+    /// Beside [`Self::CUT`]; alone it stands for a header that returns.
     const AT_LAST_HOP: u32 = 1 << 27;
     /// Of a record that holds no packet: what is trimmed is a control packet, too.
-    const FREE: u32 = Self::TRIMMED;
+    const FREE: u32 = Self::CUT;
     const KIND_SHIFT: u32 = 28;
     /// Number of kinds that a driver can tell apart.
     pub const KINDS: usize = 16;
@@ -106,7 +109,13 @@ impl Packet {
     #[must_use]
     #[inline]
     pub const fn trimmed(&self) -> bool {
-        self.to_and_flags & Self::TRIMMED != 0
+        self.has_any(Self::TRIMMED)
+    }
+    /// Whether it is a header that returns to the host that sent the packet.
+    #[must_use]
+    #[inline]
+    pub const fn returned(&self) -> bool {
+        self.to_and_flags & Self::TRIMMED == Self::AT_LAST_HOP
     }
     /// Whether it has one of these flags.
     #[inline]
@@ -117,7 +126,7 @@ impl Packet {
     #[must_use]
     #[inline]
     pub const fn trimmed_at_last_hop(&self) -> bool {
-        self.to_and_flags & Self::AT_LAST_HOP != 0
+        self.to_and_flags & Self::TRIMMED == Self::TRIMMED
     }
     /// The record holds no packet any more.
     #[inline]
@@ -128,8 +137,14 @@ impl Packet {
         self.to_and_flags == Self::FREE
     }
     fn trim(&mut self, header: Bytes, at_last_hop: bool) {
-        self.to_and_flags |= Self::TRIMMED | Self::CONTROL | if at_last_hop { Self::AT_LAST_HOP } else { 0 };
+        self.to_and_flags |= Self::CUT | Self::CONTROL | if at_last_hop { Self::AT_LAST_HOP } else { 0 };
         self.size = header.get() as u16;
+    }
+    /// A header turns round: it goes to the host that sent the packet, as a control packet that is not turned round again.
+    pub(crate) fn turn_round(&mut self, sender: HostId) {
+        debug_assert!(self.trimmed() && !self.returned(), "a header turns round once");
+        let kept = self.to_and_flags & !(Self::MAX_HOSTS - 1) & !Self::TRIMMED;
+        self.to_and_flags = kept | Self::AT_LAST_HOP | sender.0;
     }
     /// The driver's kind.
     #[must_use]
@@ -172,5 +187,22 @@ mod tests {
         assert_eq!((p.size(), p.to(), p.kind()), (Bytes::new(64), HostId(2), 4));
         (expected.size, expected.to_and_flags) = (p.size, p.to_and_flags);
         assert_eq!(p, expected);
+    }
+
+    #[test]
+    fn a_header_that_turns_round_goes_to_the_sender_and_keeps_the_rest() {
+        for at_last_hop in [false, true] {
+            let mut p = Packet::new(FlowId(1), HostId(2), Bytes::new(4160), 3, false, 4);
+            p.mark();
+            p.trim(Bytes::new(64), at_last_hop);
+            assert!(!p.returned());
+            let before = p;
+            p.turn_round(HostId(Packet::MAX_HOSTS - 1));
+            assert_eq!((p.to(), p.size(), p.kind()), (HostId(Packet::MAX_HOSTS - 1), Bytes::new(64), 4));
+            assert!(p.returned() && p.trimmed() && p.control() && p.ecn_ce());
+            assert!(!p.trimmed_at_last_hop() && !p.is_free(), "of where it was cut it no longer tells");
+            p.to_and_flags = before.to_and_flags;
+            assert_eq!(p, before);
+        }
     }
 }

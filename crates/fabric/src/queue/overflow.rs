@@ -21,6 +21,8 @@ pub(super) struct Trimming {
     pub(super) trimmed: u64,
     /// Bytes cut off trimmed packets.
     pub(super) cut_bytes: Bytes,
+    /// Headers sent back.
+    pub(super) returned: u64,
 }
 
 impl Trimming {
@@ -33,6 +35,7 @@ impl Trimming {
             row: (0, 0),
             trimmed: 0,
             cut_bytes: Bytes::ZERO,
+            returned: 0,
         }
     }
 

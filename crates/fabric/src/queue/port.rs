@@ -28,6 +28,8 @@ pub enum Admission {
     Started(Service),
     /// There is no room; the packet is the caller's to discard.
     Dropped,
+    /// There is no room for its header, which is the caller's to send back to the host that the packet came from.
+    Returned,
 }
 
 /// Whether data may leave a port.

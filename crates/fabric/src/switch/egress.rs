@@ -110,7 +110,7 @@ impl<L> Egress<L> {
         self.admitted(admission, id, jitter, packets);
     }
 
-    /// A packet was queued or dropped.
+    /// A packet was queued or dropped, or its header is to go back, which is the switch's to do.
     #[inline(always)]
     pub(super) fn admitted(
         &mut self,
@@ -122,7 +122,7 @@ impl<L> Egress<L> {
         match admission {
             Admission::Started(service) => self.begin(service, jitter),
             Admission::Dropped => drop(packets.discard(id)),
-            Admission::Queued => {}
+            Admission::Queued | Admission::Returned => {}
         }
     }
 

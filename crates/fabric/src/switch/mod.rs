@@ -24,7 +24,7 @@ use crate::routing::{RouteTable, RouteView};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use egress::Egress;
-use farspan_units::{Bytes, Duration, PortId, Rate, Time};
+use farspan_units::{Bytes, Duration, HostId, PortId, Rate, Time};
 use independent::Independent;
 use ordered::Ordered;
 use shared::pause::PauseRecord;
@@ -77,6 +77,15 @@ pub enum PortEvent<'a> {
     Refused(&'a Packet),
     /// There was no room.
     Dropped(&'a Packet, &'a Port),
+    /// There was no room for a header, which goes back from another port.
+    Returned {
+        /// The packet that arrived.
+        before: &'a Packet,
+        /// The header that goes back: of this packet, or of another whose place it took.
+        after: &'a Packet,
+        /// The port.
+        port: &'a Port,
+    },
     /// It was queued, as it was `before`; the record holds `after` now: the port may have marked it, or
     /// trimmed another.
     Queued {
@@ -109,6 +118,15 @@ pub trait Sink<L> {
 
     /// Something is due at the port of `link` at `at`.
     fn due(&mut self, _link: &L, _at: Time) {}
+
+    /// The host that sent a data packet, whose header goes back there; `beside`: the driver's words beside its record. Asked of drivers
+    /// whose ports [return headers](crate::Trim::returns).
+    ///
+    /// # Panics
+    /// Unless such a driver gives an answer of its own.
+    fn sender(&self, _packet: &Packet, _beside: [u32; 2]) -> HostId {
+        unreachable!("a driver whose ports return headers knows who sent them")
+    }
 
     /// Whether [`Self::observe`] is to be called.
     fn observes(&self) -> bool {
@@ -240,8 +258,8 @@ pub struct Switch<L> {
 }
 
 impl<L> Switch<L> {
-    /// A switch with these ports, in order of their ids. It runs in ordered mode if it has faults or shared state, or its
-    /// routing is adaptive.
+    /// A switch with these ports, in order of their ids. It runs in ordered mode if it has faults or shared state, its
+    /// routing is adaptive, or ports return headers, which then enter another port.
     #[must_use]
     pub fn new(config: SwitchConfig, ports: Vec<(Port, L)>) -> Self {
         let SwitchConfig { routes, first_port, routing, jitter, seed, faults, shared, is_ordered } = config;
@@ -249,7 +267,10 @@ impl<L> Switch<L> {
             Egress::new(port, link, Jitter::new(seed, 1 << 32 | u64::from(id)))
         };
         let ports: Vec<_> = ports.into_iter().zip(first_port.0..).map(egress).collect();
-        let mode = if is_ordered || faults.is_some() || shared.is_some() || routing == Routing::Adaptive {
+        let returns = ports.iter().any(|egress| egress.port.model().returns_headers());
+        let acts_across_ports =
+            faults.is_some() || shared.is_some() || routing == Routing::Adaptive || returns;
+        let mode = if is_ordered || acts_across_ports {
             Mode::Ordered(Box::new(Ordered::new(ports.len(), routing, faults, shared)))
         } else {
             let is_fifo = jitter.is_zero() && ports.iter().all(|egress| egress.port.model().is_fifo());

@@ -125,9 +125,31 @@ impl Ordered {
             egress.port.enqueue_control(now, id, packets)
         };
         egress.admitted(admission, id, core.jitter, packets);
-        if let Admission::Started(service) = admission {
-            schedule(&mut self.agenda, place, service.ends, &egress.link, sink);
+        match admission {
+            Admission::Started(service) => {
+                schedule(&mut self.agenda, place, service.ends, &egress.link, sink);
+            }
+            Admission::Returned => self.send_back(now, ingress, id, core, packets, sink),
+            Admission::Queued | Admission::Dropped => {}
         }
+    }
+
+    /// A header has found no room: it goes to the host that sent the packet, and takes the port that leads there.
+    #[cold]
+    #[inline(never)]
+    fn send_back<L>(
+        &mut self,
+        now: Time,
+        ingress: PortId,
+        id: PacketId,
+        core: &mut Core<L>,
+        packets: &mut Packets<impl Access>,
+        sink: &mut impl Sink<L>,
+    ) {
+        let sender = sink.sender(&packets[id], packets.words(id));
+        packets[id].turn_round(sender);
+        let place = core.lookup.egress(&packets[id]);
+        self.arrive_slowly(now, ingress, id, place, core, packets, sink);
     }
 
     /// A packet arrives for port `place` of a switch whose ports share state, which is all that it has to do beside.
@@ -166,7 +188,7 @@ impl Ordered {
                 egress.port.enqueue_data(now, id, packets, Gate::Open)
             }
         };
-        if admission == Admission::Dropped {
+        if let Admission::Dropped | Admission::Returned = admission {
             resumed = shared.give_back(id, packets);
         }
         egress.admitted(admission, id, core.jitter, packets);
@@ -177,6 +199,9 @@ impl Ordered {
         }
         for (back, frame) in paused.into_iter().chain(resumed) {
             self.send_frame(now, back, frame, core, sink);
+        }
+        if admission == Admission::Returned {
+            self.send_back(now, ingress, id, core, packets, sink);
         }
     }
 
@@ -220,14 +245,17 @@ impl Ordered {
             egress.port.reject(now, id, packets, gate)
         };
         let mut resumed = None;
-        if admission == Admission::Dropped {
-            // By a coin, the packet that is dropped may be another than the one that came.
+        if let Admission::Dropped | Admission::Returned = admission {
+            // By a coin, the packet that goes may be another than the one that came.
             resumed = self.shared.as_mut().and_then(|shared| shared.give_back(id, packets));
-            sink.observe(now, port, PortEvent::Dropped(&before, &egress.port));
-        } else {
-            let after = &packets[id];
-            sink.observe(now, port, PortEvent::Queued { before: &before, after, port: &egress.port });
         }
+        let (before, after, at) = (&before, &packets[id], &egress.port);
+        let event = match admission {
+            Admission::Dropped => PortEvent::Dropped(before, at),
+            Admission::Returned => PortEvent::Returned { before, after, port: at },
+            Admission::Queued | Admission::Started(_) => PortEvent::Queued { before, after, port: at },
+        };
+        sink.observe(now, port, event);
         egress.admitted(admission, id, core.jitter, packets);
         let next = egress.port.next_at();
         if next != due {
@@ -235,6 +263,9 @@ impl Ordered {
         }
         for (back, frame) in paused.into_iter().chain(resumed) {
             self.send_frame(now, back, frame, core, sink);
+        }
+        if admission == Admission::Returned {
+            self.send_back(now, ingress, id, core, packets, sink);
         }
     }
 

@@ -23,6 +23,7 @@ struct Seen {
     packets: Vec<(Time, u32, PacketId)>,
     frames: Vec<(Time, u32, Frame)>,
     drops: Vec<u32>,
+    returns: Vec<u32>,
 }
 
 impl Sink<u32> for Seen {
@@ -38,9 +39,16 @@ impl Sink<u32> for Seen {
         true
     }
 
+    /// Hosts send under their own number.
+    fn sender(&self, packet: &Packet, _: [u32; 2]) -> HostId {
+        HostId(packet.flow.0)
+    }
+
     fn observe(&mut self, _: Time, port: PortId, event: PortEvent<'_>) {
-        if matches!(event, PortEvent::Dropped(..)) {
-            self.drops.push(port.0);
+        match event {
+            PortEvent::Dropped(..) => self.drops.push(port.0),
+            PortEvent::Returned { .. } => self.returns.push(port.0),
+            _ => {}
         }
     }
 }
@@ -223,7 +231,8 @@ fn a_port_that_is_full_gives_back_what_the_packet_took_of_the_pool() {
 #[test]
 fn a_port_that_trims_cuts_off_the_payload_of_what_the_pool_refuses() {
     let (header, victim, headers) = (Bytes::new(64), Victim::Coin, Bytes::new(100));
-    let overflow = Overflow::Trim(Trim { header, victim, headers, at_last_hop: false, weight: None });
+    let overflow =
+        Overflow::Trim(Trim { header, victim, headers, at_last_hop: false, weight: None, returns: false });
     let mut world = World::new(&PortConfig { overflow, ..drop_tail() }, pool(2000));
     (0..4).for_each(|_| world.arrive(0, 0, 1));
     assert_eq!(world.switch.port(PortId(5)).trimmed().0, 1, "of what came, whatever the coin says");
@@ -231,6 +240,60 @@ fn a_port_that_trims_cuts_off_the_payload_of_what_the_pool_refuses() {
     world.advance(1000);
     let sizes = world.seen.packets.iter().map(|&(.., id)| world.packets[id].size().get());
     assert_eq!(sizes.collect::<Vec<_>>(), [1000, 64, 1000]);
+}
+
+/// Ports that hold two packets of 1,000 bytes and one header, and send other headers back.
+fn returning() -> PortConfig {
+    let (header, victim, headers) = (Bytes::new(64), Victim::Arriving, Bytes::new(64));
+    let trim = Trim { header, victim, headers, at_last_hop: false, weight: None, returns: true };
+    PortConfig { overflow: Overflow::Trim(trim), ..PortConfig::drop_tail(Bytes::new(2000)) }
+}
+
+#[test]
+fn a_header_without_room_turns_round_and_leaves_by_the_port_to_its_sender() {
+    let mut world = World::new(&returning(), pool(1 << 20));
+    (0..2).for_each(|_| world.arrive(0, 0, 1));
+    world.arrive(0, 2, 1);
+    world.arrive(0, 3, 1);
+    assert_eq!((&world.seen.returns[..], &world.seen.drops[..]), (&[5][..], &[][..]));
+    assert_eq!(world.switch.pooled(), Bytes::new(3000), "of three that wait: what it took is given back");
+    world.advance(1000);
+    let back = world.seen.packets.iter().find(|&&(_, link, _)| link == 7).expect("it leaves for host 3");
+    let packet = world.packets[back.2];
+    assert_eq!(
+        (back.0, packet.to(), packet.size()),
+        (at(0) + Duration::from_ps(5120) + DELAY, HostId(3), Bytes::new(64))
+    );
+    assert!(packet.returned() && packet.control() && packet.trimmed());
+    let counts = |port| {
+        (world.switch.port(PortId(port)).returned(), world.switch.port(PortId(port)).counters().dropped)
+    };
+    assert_eq!([4, 5, 6, 7].map(counts), [(0, 0), (1, 0), (0, 0), (0, 0)]);
+}
+
+#[test]
+fn a_header_that_finds_no_room_on_its_way_back_is_dropped_there() {
+    let mut world = World::new(&returning(), pool(1 << 20));
+    // Two packets and a header wait for host 3, and for host 1.
+    (0..3).for_each(|_| world.arrive(0, 2, 3));
+    (0..3).for_each(|_| world.arrive(0, 0, 1));
+    world.arrive(0, 3, 1);
+    assert_eq!((&world.seen.returns[..], &world.seen.drops[..]), (&[5][..], &[7][..]));
+    assert_eq!((world.packets.dropped().trimmed[0], world.packets.dropped().whole[0]), (1, 0));
+}
+
+#[test]
+fn ports_that_send_headers_back_are_served_in_one_order() {
+    let star = Star { switch_delay: Duration::ZERO, hosts: vec![(RATE, DELAY); 2] };
+    let (network, first) = (star.build().expect("valid"), PortId(2));
+    let routes = Routes::new(&network, 1);
+    let wants_order = |config: &PortConfig| {
+        let model = Arc::new(PortModel::new(config, RATE, DELAY));
+        let ports = (2..4).map(|id| (Port::new(&model, PortId(id), 1), id)).collect();
+        let config = SwitchConfig { is_ordered: false, ..SwitchConfig::new(routes.tables[2].clone(), first) };
+        Switch::new(config, ports).wants_order()
+    };
+    assert!(!wants_order(&drop_tail()) && wants_order(&returning()));
 }
 
 #[test]

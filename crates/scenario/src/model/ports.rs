@@ -56,6 +56,9 @@ pub struct PortsText {
     /// "strict" (they always go first), or so many packets of theirs in a row to one of data, while data waits, such as "10:1".
     /// Default: of the scheme.
     pub trim_service: Option<TrimService>,
+    /// With overflow = "trim", whether headers that find no room in header_buffer go back to the host that sent the packet, which sends it
+    /// again, rather than that they, or their packets, are dropped. Default: of the scheme; false with a proxy, and in an emulation.
+    pub return_to_sender: Option<bool>,
     /// The buffer that all ports of a switch share.
     pub pool: Option<PoolText>,
     /// Priority flow control: switches that are about to run out of room pause whoever sends to them.
@@ -172,6 +175,8 @@ pub enum FullBuffer {
         header_buffer: Option<Bytes>,
         /// How headers are served beside data.
         service: TrimService,
+        /// Whether headers beyond that go back to the host that sent the packet, rather than that they are dropped.
+        return_to_sender: bool,
     },
 }
 
@@ -248,9 +253,9 @@ impl From<&Ports> for PortsText {
         };
         text.overflow = Some(match ports.overflow {
             FullBuffer::Drops => Overflow::Drop,
-            FullBuffer::Trims { victim, header_buffer, service } => {
+            FullBuffer::Trims { victim, header_buffer, service, return_to_sender } => {
                 (text.trim_victim, text.header_buffer) = (Some(victim), header_buffer);
-                text.trim_service = Some(service);
+                (text.trim_service, text.return_to_sender) = (Some(service), Some(return_to_sender));
                 Overflow::Trim
             }
         });

@@ -6,6 +6,7 @@ mod fitting;
 mod proxy;
 mod scheme;
 pub(crate) mod topology;
+mod trimming;
 mod workload;
 
 use crate::Request;

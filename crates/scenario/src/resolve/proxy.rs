@@ -83,6 +83,11 @@ pub(super) fn check(
         let cure = "write scheme.ports.overflow = \"drop\", or loss = \"trim\"";
         return Err(ValueError::rule("scheme.proxy.loss", "ports trim, and nothing tells the senders", cure));
     }
+    if matches!(ports.overflow, FullBuffer::Trims { return_to_sender: true, .. }) {
+        let problem = "headers of packets that a proxy has sent on would go back to the proxy, which has no answer to them";
+        let cure = "write scheme.ports.return_to_sender = false, or remove the proxy";
+        return Err(ValueError::rule("scheme.ports.return_to_sender", problem, cure));
+    }
     let naive = matches!(proxy.kind, ProxyKind::Naive(_));
     let control = congestion("scheme.intra.congestion", &intra.congestion)?;
     let needs = control.needs();

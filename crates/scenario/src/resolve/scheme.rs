@@ -1,21 +1,21 @@
 //! Schemes: names to parts, parts to constants, and what they ask of the ports.
 
-use super::{Context, need};
+use super::{Context, need, trimming};
 use crate::catalog::control;
 use crate::catalog::scheme::{self, Stack};
 use crate::error::{Problem, ValueError};
 use crate::limits::{LARGEST_BUFFER, each_within, within};
 use crate::model::{
-    FullBuffer, Pfc, PfcText, Phantom, PhantomText, Pool, PoolText, Ports, PortsText, Red, RedText, Scheme,
-    SchemeClass, SchemeClassText, SchemeText, Thresholds, Transport,
+    Pfc, PfcText, Phantom, PhantomText, Pool, PoolText, Ports, PortsText, Red, RedText, Scheme, SchemeClass,
+    SchemeClassText, SchemeText, Thresholds, Transport,
 };
 use crate::names::UnknownName;
 use crate::table::overlay;
 use crate::text::reader::{component, read, read_value};
 use crate::text::schema::Keys;
 use crate::value::{
-    Headroom, Marking, Overflow, Part, PfcLinks, PoolAccounts, PoolSize, PortTier, Profile, Recovery,
-    RoutingRule, SwitchSet, TelemetryCounts, TrimService, TrimVictim,
+    Headroom, Marking, Part, PfcLinks, PoolAccounts, PoolSize, PortTier, Profile, Recovery, RoutingRule,
+    SwitchSet, TelemetryCounts,
 };
 use farspan_fabric::switch::shared::pause::LosslessLinks;
 use farspan_transport::ack::AckConfig;
@@ -38,10 +38,11 @@ impl Context<'_> {
             stacks.map_err(|error| ValueError::new("scheme.name", Problem::Scheme(error)))?;
         let intra = self.class("scheme.intra", intra, written.intra, transport)?;
         let inter = self.class("scheme.inter", inter, written.inter, transport)?;
-        let ports = self.ports(&intra, &inter, &written.ports)?;
-        let profile = written.profile.unwrap_or(Profile::Paper);
         let proxy = self.proxy(written.proxy)?;
+        let ports = self.ports(&intra, &inter, &written.ports, proxy.is_some())?;
+        let profile = written.profile.unwrap_or(Profile::Paper);
         super::proxy::check(proxy.as_ref(), [&intra, &inter], &ports, transport)?;
+        trimming::check(&ports, self.source.is_idle)?;
         Ok(Scheme { name, profile, intra, inter, ports, proxy })
     }
 
@@ -160,12 +161,14 @@ impl Context<'_> {
     }
 
     /// The ports that the controls of both classes ask for: every marker that either asks for, and trimming if either
-    /// does. Where both set a constant, that of intra-DC flows stands.
+    /// does. Where both set a constant, that of intra-DC flows stands. Headers go back unasked
+    /// only to senders that are simulated, and send through no proxy.
     fn ports(
         &self,
         intra: &SchemeClass,
         inter: &SchemeClass,
         written: &PortsText,
+        has_proxy: bool,
     ) -> Result<Ports, ValueError> {
         let shared = self.constants("ports");
         let own = |class: &SchemeClass| {
@@ -187,7 +190,9 @@ impl Context<'_> {
         let tiers = union(ours.tiers, theirs.tiers);
         let (overflow, telemetry) =
             (ours.overflow.max(theirs.overflow), ours.telemetry.max(theirs.telemetry));
-        fill_ports(written, &PortsText { overflow, telemetry, ..base }, marking, tiers)
+        let may_return = !has_proxy && !self.source.is_idle;
+        let return_to_sender = base.return_to_sender.filter(|_| may_return);
+        fill_ports(written, &PortsText { overflow, telemetry, return_to_sender, ..base }, marking, tiers)
     }
 }
 
@@ -298,17 +303,7 @@ fn fill_ports(
         marking.phantom.then(|| fill_phantom(written.phantom.as_ref(), base.phantom.as_ref())).transpose()?;
     let step =
         marking.step.then(|| need_port("step", "a size or \"bdp_over_7\"", written.step.or(base.step)));
-    let overflow = match written.overflow.or(base.overflow).unwrap_or(Overflow::Drop) {
-        Overflow::Drop => {
-            refuse_trimming(written)?;
-            FullBuffer::Drops
-        }
-        Overflow::Trim => FullBuffer::Trims {
-            victim: written.trim_victim.or(base.trim_victim).unwrap_or(TrimVictim::Coin),
-            header_buffer: written.header_buffer.or(base.header_buffer),
-            service: written.trim_service.or(base.trim_service).unwrap_or(TrimService::Strict),
-        },
-    };
+    let overflow = trimming::full_buffer(written, base)?;
     let pool = fill_pool(written.pool.as_ref(), base.pool.as_ref())?;
     let pfc = fill_pfc(written.pfc.as_ref(), base.pfc.as_ref(), pool.is_some())?;
     if pfc.is_some() && pool.is_some_and(|pool| pool.accounts == PoolAccounts::Egress) {
@@ -343,23 +338,6 @@ fn fill_ports(
             .unwrap_or(TelemetryCounts::Departures),
         pool: pool.map(|pool| Pool { pfc, ..pool }),
     })
-}
-
-/// Refuses keys of trimming, which mean nothing where ports drop.
-fn refuse_trimming(written: &PortsText) -> Result<(), ValueError> {
-    let keys = [
-        ("trim_service", written.trim_service.is_some()),
-        ("trim_victim", written.trim_victim.is_some()),
-        ("header_buffer", written.header_buffer.is_some()),
-    ];
-    match keys.into_iter().find(|(_, is_written)| *is_written) {
-        None => Ok(()),
-        Some((key, _)) => Err(ValueError::rule(
-            format!("scheme.ports.{key}"),
-            "the ports of this scheme drop what they have no room for, and cut off nothing",
-            "write scheme.ports.overflow = \"trim\", or leave this key out",
-        )),
-    }
 }
 
 /// A key of ports that a profile gives.

@@ -84,6 +84,8 @@ pub(crate) struct Host {
     goodput: GoodputMeter,
     /// By message of persistent connections that end here.
     messages: BTreeMap<FlowId, messages::Arrived>,
+    /// By flow: how many headers of packets that it sent have come back.
+    returned: BTreeMap<FlowId, u64>,
     /// Faults of its NIC's link, if there may be any.
     pub(crate) faults: Option<Box<NodeFaults>>,
     /// Traces of its NIC and its flows, if there are any.
@@ -144,6 +146,7 @@ impl Host {
             proxy: ProxySampler::default(),
             goodput,
             messages: BTreeMap::new(),
+            returned: BTreeMap::new(),
             faults: faults.map(Box::new),
             instruments,
             plan: Arc::clone(plan),
@@ -448,6 +451,9 @@ impl Host {
         }
         for ([flow, at], []) in self.went_direct.iter() {
             flows[flow as usize].went_direct = Some(Time::from_ps(at));
+        }
+        for (flow, packets) in &self.returned {
+            flows[flow.index()].returned_packets += packets;
         }
         for relay in self.plan.proxies.get(&self.id).into_iter().flat_map(|proxy| &proxy.relays) {
             flows[relay.flow.index()].relayed = self.endpoint.relayed(relay.from, relay.flow);

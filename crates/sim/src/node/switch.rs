@@ -6,10 +6,11 @@ use crate::observe::port_tracer::PortTracer;
 use crate::observe::probe::{PORTS, PortReading, PortSampler};
 use crate::outcome::Sample;
 use crate::plan::Plan;
-use farspan_fabric::PacketId;
+use crate::record;
 use farspan_fabric::switch::{Arrival, Buckets, PortEvent, Sink, Span, shared};
+use farspan_fabric::{Packet, PacketId};
 use farspan_trace::PacketEvent;
-use farspan_units::{Duration, NodeId, PortId, Time};
+use farspan_units::{Duration, HostId, NodeId, PortId, Time};
 use std::sync::Arc;
 
 /// Kinds of a switch's fault events. Its id is the port whose state changes, or the number of the new routes.
@@ -45,6 +46,10 @@ impl Sink<Channel> for Window<'_, PacketId> {
     fn send_frame(&mut self, channel: &Channel, at: Time, frame: shared::Frame) {
         Outbox::send_frame(self, channel, at, Frame(frame.0));
     }
+
+    fn sender(&self, packet: &Packet, beside: [u32; 2]) -> HostId {
+        record::from(packet, beside)
+    }
 }
 
 /// The sink from a switch to the engine, for instrumentation and for engines that need completions.
@@ -69,6 +74,10 @@ impl<O: Outbox<PacketId>, const COMPLETIONS: bool> Sink<Channel> for ToEngine<'_
     #[inline]
     fn due(&mut self, channel: &Channel, at: Time) {
         self.out.wake(Key::new(at, EventClass::Completion, channel.id, 0));
+    }
+
+    fn sender(&self, packet: &Packet, beside: [u32; 2]) -> HostId {
+        record::from(packet, beside)
     }
 
     #[inline]

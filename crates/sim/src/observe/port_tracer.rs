@@ -70,6 +70,19 @@ impl PortTracer {
                 let remarks = if is_marked { vec![marked(now, port)] } else { Vec::new() };
                 self.inside.insert((id, identity(before)), Inside { before: *before, remarks });
             }
+            PortEvent::Returned { before, after, port } => {
+                if identity(after) != identity(before) {
+                    // By a coin, what came has taken the place of another.
+                    self.note(now, id, PortEvent::Queued { before, after, port });
+                }
+                // What comes and goes back was never inside.
+                self.inside
+                    .entry((id, identity(after)))
+                    .or_insert(Inside { before: *before, remarks: Vec::new() });
+                let mut remarks = self.take_inside(id, after);
+                remarks.push(Remark::Returned);
+                self.push(Rank::Arrives, now, id, after, remarks);
+            }
             PortEvent::Served(packet, port) => {
                 if let Some(inside) = self.inside.get_mut(&(id, identity(packet)))
                     && packet.ecn_ce()
@@ -89,17 +102,22 @@ impl PortTracer {
         if !self.ports.contains(&id) {
             return;
         }
-        let mut remarks = Vec::new();
-        if let Some(inside) = self.inside.remove(&(id, identity(packet))) {
-            remarks = inside.remarks;
-            if packet.trimmed() && !inside.before.trimmed() {
-                remarks.push(Remark::Trimmed);
-            }
-        }
+        let mut remarks = self.take_inside(id, packet);
         if lost {
             remarks.push(Remark::Lost);
         }
         self.push(Rank::Leaves, at, id, packet, remarks);
+    }
+
+    /// A packet is no longer in the port: what that has done to it.
+    fn take_inside(&mut self, id: PortId, packet: &Packet) -> Vec<Remark> {
+        let Some(Inside { before, mut remarks }) = self.inside.remove(&(id, identity(packet))) else {
+            return Vec::new();
+        };
+        if packet.trimmed() && !before.trimmed() {
+            remarks.push(Remark::Trimmed);
+        }
+        remarks
     }
 
     /// The link stops: what is in the port is discarded.

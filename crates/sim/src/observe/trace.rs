@@ -5,7 +5,7 @@ use crate::plan::Plan;
 use crate::spec::Spec;
 use farspan_trace::{End, FlowEvent, Metrics, Reason, What};
 use farspan_transport::wire::{Fate, Feedback, Header, mapped};
-use farspan_transport::{Endpoint, PacketState, SenderCounters, SenderView};
+use farspan_transport::{Endpoint, PacketState, SenderCounters, SenderView, Trimmed};
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub(crate) struct Seen {
     pub(crate) size: Bytes,
     pub(crate) entropy: u16,
     pub(crate) ecn_ce: bool,
-    pub(crate) trimmed: bool,
+    pub(crate) trimmed: Trimmed,
 }
 
 /// The cause of a possible change of a sender.
@@ -62,13 +62,14 @@ enum Cause<'a> {
     Sent,
     Timer,
     Header(&'a Header),
+    Returned,
 }
 
 impl<'a> Cause<'a> {
     const fn feedback(self) -> Option<&'a Feedback> {
         match self {
             Self::Header(header) => header.feedback(),
-            Self::Sent | Self::Timer => None,
+            Self::Sent | Self::Timer | Self::Returned => None,
         }
     }
 }
@@ -128,8 +129,8 @@ impl FlowTracer {
     /// A packet has arrived, and the endpoint has taken it.
     pub(crate) fn arrived(&mut self, now: Time, packet: &Seen, endpoint: &Endpoint) {
         let Seen { header, size, entropy, ecn_ce, trimmed } = *packet;
-        let flow = header.flow();
-        let arrived = What::Arrived { header, size, entropy, ecn_ce, trimmed };
+        let (flow, returned) = (header.flow(), trimmed == Trimmed::Returned);
+        let arrived = What::Arrived { header, size, entropy, ecn_ce, trimmed: trimmed != Trimmed::No };
         let Some(seq) = header.data().map(|data| data.seq) else {
             if matches!(header, Header::Handshake(_)) {
                 if self.receiving.contains_key(&flow) {
@@ -143,6 +144,13 @@ impl FlowTracer {
             }
             return;
         };
+        if returned {
+            if self.sending.contains_key(&flow) {
+                self.extend(now, flow, End::Sender, [arrived]);
+                self.sample(now, flow, Cause::Returned, endpoint);
+            }
+            return;
+        }
         let Some(receiving) = self.receiving.get_mut(&flow) else { return };
         let of = &self.plan.flows[flow.index()].flow;
         let started = What::Started { local: of.dst, remote: of.src, size: None };
@@ -197,6 +205,9 @@ impl FlowTracer {
 
 /// Why packets were given up between these counters; `None`: none was.
 fn reason(cause: Cause<'_>, before: SenderCounters, now: SenderCounters) -> Option<Reason> {
+    if let Cause::Returned = cause {
+        return Some(Reason::Returned);
+    }
     match cause.feedback().map(|feedback| feedback.fate) {
         Some(Fate::Trimmed { .. }) if now.nacks > before.nacks => Some(Reason::Trimmed),
         Some(Fate::Gap { .. }) if now.nacks > before.nacks => Some(Reason::Gap),

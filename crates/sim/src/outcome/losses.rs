@@ -17,8 +17,10 @@ pub(crate) fn count<'a>(
         let (sent, received) = (flow.sender.sent_packets, flow.receiver);
         let relayed = flow.relayed.unwrap_or_default();
         let at_proxy = relayed.arrived_packets + relayed.trimmed_packets;
-        flow.dropped_packets =
-            sent + relayed.sent_packets - (received.arrived_packets + received.trimmed_packets) - at_proxy;
+        flow.dropped_packets = sent + relayed.sent_packets
+            - (received.arrived_packets + received.trimmed_packets)
+            - at_proxy
+            - flow.returned_packets;
         if stays(flow) {
             flow.lost_to_proxy = sent - at_proxy;
         }

@@ -105,7 +105,7 @@ pub struct Totals {
     pub sent: Amount,
     /// Data packets that reached their host whole.
     pub delivered: Amount,
-    /// Data packets that reached their host trimmed: headers.
+    /// Data packets that reached their host trimmed, or the host that sent them: headers.
     pub trimmed_delivered: Amount,
     /// Control packets (ACKs and NACKs) that hosts sent.
     pub control_sent: Amount,

@@ -35,6 +35,7 @@ fn incast() -> Spec {
             headers,
             at_last_hop: false,
             weight: None,
+            returns: false,
         });
     }
     let size = Bytes::new(5 * 4096 + 1);

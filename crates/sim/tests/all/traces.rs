@@ -111,7 +111,7 @@ fn the_packets_of_a_port_are_those_that_it_counts() {
             let seen = &mut seen[event.port.index()];
             let has = |is: fn(&Remark) -> bool| u64::from(event.remarks.iter().any(is));
             let gone = has(|remark| matches!(remark, Remark::Dropped { .. } | Remark::Lost));
-            seen[0] += 1 - has(|remark| matches!(remark, Remark::Dropped { .. }));
+            seen[0] += 1 - has(|remark| matches!(remark, Remark::Dropped { .. } | Remark::Returned));
             seen[1] += gone;
             seen[2] += has(|remark| matches!(remark, Remark::Marked { .. }));
             seen[3] += has(|remark| matches!(remark, Remark::Trimmed));

@@ -3,7 +3,8 @@
 use crate::common::*;
 use farspan_fabric::{Marker, Overflow, PortConfig, Trim, Victim};
 use farspan_sim::{ByTier, Outcome, Spec};
-use farspan_units::{Bytes, Duration, Purpose, Random, Rate, Time};
+use farspan_trace::{FlowEvent, PacketEvent, Reason, Remark, What};
+use farspan_units::{Bytes, Duration, FlowId, PortId, Purpose, Random, Rate, Time};
 use proptest::prelude::*;
 use std::num::NonZeroU32;
 
@@ -13,8 +14,14 @@ const BUFFER: Bytes = Bytes::new(60_000);
 fn trimming(victim: Victim, headers: Bytes) -> ByTier {
     let mut ports = ports(BUFFER, &[Marker::Step(Bytes::new(40_000))]);
     for config in &mut ports.0 {
-        config.overflow =
-            Overflow::Trim(Trim { header: HEADER, victim, headers, at_last_hop: false, weight: None });
+        config.overflow = Overflow::Trim(Trim {
+            header: HEADER,
+            victim,
+            headers,
+            at_last_hop: false,
+            weight: None,
+            returns: false,
+        });
     }
     ports
 }
@@ -34,7 +41,8 @@ fn check_books(outcome: &Outcome) {
     let totals = outcome.totals;
     assert!(totals.conserved() && totals.in_network.packets == 0, "{totals:?}");
     let sum = |of: fn(&farspan_sim::FlowOutcome) -> u64| outcome.flows.iter().map(of).sum::<u64>();
-    assert_eq!(sum(|f| f.receiver.trimmed_packets), totals.trimmed_delivered.packets);
+    let headers = sum(|f| f.receiver.trimmed_packets + f.returned_packets);
+    assert_eq!(headers, totals.trimmed_delivered.packets);
     assert_eq!(sum(|f| f.dropped_packets), totals.dropped.packets, "only data packets are dropped");
     assert_eq!(
         (totals.headers_dropped, totals.control_dropped),
@@ -46,7 +54,7 @@ fn check_books(outcome: &Outcome) {
         let (nacks, headers) = (flow.sender.nacks, flow.receiver.trimmed_packets);
         assert!(nacks == headers || (flow.sender.timeouts > 0 && nacks < headers), "{flow:?}");
         let known = flow.receiver.arrived_packets + flow.receiver.trimmed_packets + flow.dropped_packets;
-        assert_eq!(flow.sender.sent_packets, known, "{flow:?}");
+        assert_eq!(flow.sender.sent_packets, known + flow.returned_packets, "{flow:?}");
         assert_eq!(flow.sender.sent_bytes - flow.sender.retransmitted_bytes, flow.size);
         assert!(flow.finish.is_some() && flow.delivered <= flow.finish, "{flow:?}");
     }
@@ -89,6 +97,26 @@ fn headers_beyond_their_limit_are_dropped_and_time_outs_make_up_for_them() {
     check_books(&outcome);
     assert!(outcome.totals.dropped.packets > 0 && outcome.totals.trimmed > 0, "{:?}", outcome.totals);
     assert!(outcome.flows.iter().any(|flow| flow.sender.timeouts > 0));
+}
+
+#[test]
+fn headers_beyond_their_limit_go_back_and_nobody_waits_for_a_time_out() {
+    let mut ports = trimming(Victim::Coin, HEADER);
+    ports.0.iter_mut().for_each(return_headers);
+    let mut spec = incast("fixed_window", "ecmp", ports);
+    spec.trace.ports = (0..spec.network.links.len() as u32).map(PortId).collect();
+    spec.trace.flows = (0..spec.flows.len() as u32).map(FlowId).collect();
+    let outcome = run(&spec);
+    check_books(&outcome);
+    let returned: u64 = outcome.flows.iter().map(|flow| flow.returned_packets).sum();
+    let timeouts: u64 = outcome.flows.iter().map(|flow| flow.sender.timeouts).sum();
+    assert!(returned > 0);
+    let dropped = outcome.totals.dropped.packets;
+    assert_eq!(timeouts, dropped, "a header that is dropped was on its way back");
+    let at_ports = |event: &&PacketEvent| event.remarks.contains(&Remark::Returned);
+    assert_eq!(outcome.trace.packets.iter().filter(at_ports).count() as u64, returned + dropped);
+    let at_senders = |event: &&FlowEvent| matches!(event.what, What::Lost { reason: Reason::Returned, .. });
+    assert_eq!(outcome.trace.flows.iter().filter(at_senders).count() as u64, returned);
 }
 
 #[test]
@@ -138,6 +166,13 @@ fn busy(seed: u64, control_name: &str, balance: &str, ports: ByTier) -> Spec {
     spec
 }
 
+/// Lets headers that find no room go back.
+fn return_headers(port: &mut PortConfig) {
+    if let Overflow::Trim(trim) = &mut port.overflow {
+        trim.returns = true;
+    }
+}
+
 /// Gives headers a weight; zero: they go first.
 fn serve(port: &mut PortConfig, weight: u32) {
     if let Overflow::Trim(trim) = &mut port.overflow {
@@ -156,9 +191,13 @@ proptest! {
         balance in prop_oneof![Just("ecmp"), Just("rps"), Just("unolb")],
         victim in prop_oneof![Just(Victim::Arriving), Just(Victim::Coin)],
         headers in prop_oneof![Just(Bytes::MAX), Just(Bytes::new(640)), Just(Bytes::ZERO)],
+        returns in any::<bool>(),
     ) {
         let mut ports = trimming(victim, headers);
         ports.0.iter_mut().for_each(|port| serve(port, weight));
+        if returns {
+            ports.0.iter_mut().for_each(return_headers);
+        }
         check_books(&run(&busy(seed, control_name, balance, ports)));
     }
 }

@@ -37,6 +37,12 @@ pub trait Balance {
     /// ends with; `ecn_ce`: it carried a mark, of a port before.
     fn on_nack(&mut self, _sample: PathSample, _at_last_hop: bool, _ecn_ce: bool, _random: &mut Random) {}
 
+    /// The header of a packet with this entropy came back: a port on its way, which one is not known, had no room even for that. As a
+    /// NACK, unless the path selector has an answer of its own.
+    fn on_returned(&mut self, sample: PathSample, random: &mut Random) {
+        self.on_nack(sample, false, false, random);
+    }
+
     /// A packet with this entropy was found lost from the ACKs of later ones.
     fn on_loss(&mut self, _sample: PathSample, _random: &mut Random) {}
 

@@ -1,4 +1,5 @@
-//! The receiving half of an endpoint: data packets that arrive, whole or trimmed, and blocks that wait.
+//! Data packets that arrive at an endpoint: the receiving half, for those that are whole or trimmed, and blocks that wait; and headers
+//! of its own packets that come back.
 
 use super::timers::{Due, Timer};
 use super::{Endpoint, Event, MAX_HOSTS, is_live};
@@ -43,17 +44,12 @@ impl Endpoint {
             self.acknowledge_duplicate(now, from, duplicate, ecn_ce, telemetry);
             return None;
         };
-        if receiver.refuses(data) {
+        let Some(arrival) = receiver.on_data(data, ecn_ce) else {
             let wire::Data { flow, seq, packets, len, sent_at, entropy, profile, ask } = *data;
-            self.on_refused(
-                now,
-                from,
-                wire::Data { flow, seq, packets, len, sent_at, entropy, profile, ask },
-                ecn_ce,
-            );
+            let refused = wire::Data { flow, seq, packets, len, sent_at, entropy, profile, ask };
+            self.on_refused(now, from, refused, ecn_ce);
             return None;
-        }
-        let arrival = receiver.on_data(data, ecn_ce)?;
+        };
         let reply = receiver.ack(now, from, arrival.feedback, telemetry);
         let has_more = receiver.acknowledge(now, arrival.is_new, ecn_ce, data, reply, &mut self.replies);
         let (PeerFlow { peer: from, flow }, is_complete) = (receiver.name(), receiver.is_complete());
@@ -71,13 +67,16 @@ impl Endpoint {
         Some(Received { from, flow, payload, decodable: None, delivered: Bytes::new(len) })
     }
 
-    /// A packet came behind a gap, where its receiver takes packets in their order alone.
+    /// A packet is not taken in: perhaps it came behind a gap, where its receiver takes packets in their order alone.
     #[cold]
     #[inline(never)]
     fn on_refused(&mut self, now: Time, from: HostId, data: wire::Data, ecn_ce: bool) {
         let name = PeerFlow { peer: from, flow: data.flow };
         let known_as = self.known_as(name);
-        let Some((_, receiver)) = self.receivers.find(known_as) else { return };
+        let Some((_, receiver)) = self.receivers.find(known_as).filter(|(_, known)| known.refuses(&data))
+        else {
+            return;
+        };
         if let Some(feedback) = receiver.refuse(&data, ecn_ce) {
             let entropy = receiver.nack_entropy();
             self.replies.push(Reply::bare(from, entropy, feedback));
@@ -271,6 +270,18 @@ impl Endpoint {
         if receiver.earn_pull(false) {
             self.follow_up(now, name);
         }
+    }
+
+    /// The header of a data packet that left here has come back. From another host than this one none can, and of a flow that
+    /// has ended it says nothing new.
+    #[cold]
+    pub(super) fn on_returned(&mut self, now: Time, from: HostId, header: &wire::Header) {
+        let Some(data) = header.data().filter(|_| from == self.config.host && !header.is_mark()) else {
+            return;
+        };
+        let Some((key, live)) = self.senders.find(data.flow) else { return };
+        live.sender.on_returned(now, data.seq, data.sent_at);
+        live.settle(now, key, &mut self.timers, &mut self.schedule);
     }
 
     /// Whether the length is that of a segment of a message.

@@ -244,6 +244,10 @@ impl Endpoint {
                 self.on_opening(from, &open, ecn_ce);
                 return None;
             }
+            (header, Trimmed::Returned) => {
+                self.on_returned(now, from, &header);
+                return None;
+            }
             (Header::Data(data), _) => (data, None, None),
             (Header::Numbered(Numbered { data, place }), _) => (data, Some(place), None),
             (Header::Coded(coded), _) => (coded.data, None, Some(self.layout(&coded)?)),

@@ -195,6 +195,24 @@ fn a_trimmed_packet_is_answered_by_a_nack_and_delivers_nothing() {
 }
 
 #[test]
+fn a_header_that_comes_back_lets_its_packet_leave_again_and_none_comes_from_a_peer() {
+    let mut endpoint = endpoint();
+    endpoint.submit(us(0), message(9, 3, Rto::Fixed(Duration::from_ms(1))));
+    assert_eq!(send_all(&mut endpoint, us(0)).len(), 3);
+    let returned = |from| Incoming { from, trimmed: Trimmed::Returned, ..data(1, 3, 4096) };
+    assert_eq!(endpoint.handle_packet(us(9), returned(PEER)), None);
+    assert!(send_all(&mut endpoint, us(9)).is_empty(), "nothing is believed, and nothing answered");
+    assert_eq!(endpoint.handle_packet(us(9), returned(HostId(0))), None);
+    let again = send_all(&mut endpoint, us(9));
+    assert_eq!(again.iter().map(|packet| packet.retransmission).collect::<Vec<_>>(), [true]);
+    assert!(matches!(again[0].header, Header::Data(data) if data.seq == 1));
+    // Of a flow that is not here.
+    let mut other = self::endpoint();
+    assert_eq!(other.handle_packet(us(9), returned(HostId(0))), None);
+    assert!(send_all(&mut other, us(9)).is_empty() && other.receiver(HostId(0), FlowId(9)).is_none());
+}
+
+#[test]
 fn trimmed_pieces_of_a_wrong_length_or_number_are_not_answered() {
     let mut endpoint = endpoint();
     for (seq, packets, len) in [(0, 2, 0), (0, 2, 4097), (0, 2, 4095), (2, 2, 4096), (0, 0, 4096)] {

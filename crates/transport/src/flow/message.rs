@@ -68,7 +68,7 @@ pub enum AppendError {
     },
 }
 
-/// Whether the payload of a packet was cut off on its way; its header still says how long that was.
+/// Whether the payload of a packet was cut off on its way, and where its header went; that still says how long the payload was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Trimmed {
     /// The packet is whole.
@@ -78,6 +78,8 @@ pub enum Trimmed {
     OnItsWay,
     /// By the port to the receiver, with which every path ends.
     AtLastHop,
+    /// Somewhere: a port had no room for the header and sent it back to where the packet came from.
+    Returned,
 }
 
 /// A packet that has arrived.

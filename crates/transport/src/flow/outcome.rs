@@ -37,8 +37,10 @@ pub struct FlowOutcome {
     /// When its proxy had been silent for too long, and it went straight to its receiver.
     pub went_direct: Option<Time>,
     /// Data packets that were dropped on the way, trimmed before or not; those still under way at the end are not. Sent =
-    /// arrived + trimmed + dropped + under way, at its ends and at its proxy.
+    /// arrived + trimmed + returned + dropped + under way, at its ends and at its proxy.
     pub dropped_packets: u64,
+    /// Data packets whose headers came back, for want of room, to the host that sent them.
+    pub returned_packets: u64,
 }
 
 impl FlowOutcome {
@@ -61,6 +63,7 @@ impl FlowOutcome {
             lost_to_proxy: 0,
             went_direct: None,
             dropped_packets: 0,
+            returned_packets: 0,
         }
     }
 

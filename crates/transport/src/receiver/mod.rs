@@ -52,8 +52,8 @@ pub(crate) struct Receiver {
     acks_arrival: bool,
     /// Whether its ACKs have a map.
     maps: bool,
-    /// Whether it takes packets in their order alone.
-    in_order: bool,
+    /// So far above the cumulative packet one may be to be taken in: none, where packets are taken in their order alone.
+    reach: u32,
     /// The blocks of a coded message.
     pub blocks: Option<Box<IncomingBlocks>>,
     /// Its duties beside an ACK for each packet at once, if there are any.
@@ -160,7 +160,7 @@ impl Receiver {
             ack_bytes: signals.bytes,
             acks_arrival: signals.arrival,
             maps: signals.map || holds,
-            in_order,
+            reach: if in_order { 0 } else { REACH },
             blocks: None,
             duties,
         }
@@ -192,15 +192,14 @@ impl Receiver {
     }
 
     /// Whether a packet is dropped: it lies behind a gap, where packets are taken in their order alone.
-    #[inline(always)]
     pub(crate) const fn refuses(&self, data: &wire::Data) -> bool {
-        self.in_order && data.seq > self.cumulative
+        self.reach == 0 && data.seq > self.cumulative
     }
 
     /// A packet is dropped that lies behind a gap; the first one since the gap opened gives a NACK of the packet that is due.
     #[cold]
     pub(crate) fn refuse(&mut self, data: &wire::Data, ecn_ce: bool) -> Option<Feedback> {
-        if !self.takes_in(data) {
+        if !self.knows(data) {
             return None;
         }
         self.counters.count(ecn_ce);
@@ -254,11 +253,17 @@ impl Receiver {
 
     /// A packet came trimmed; `None` as in [`Self::on_data`].
     pub(crate) fn on_trimmed(&self, data: &wire::Data, at_last_hop: bool, ecn_ce: bool) -> Option<Feedback> {
-        self.takes_in(data).then(|| trimmed(data, at_last_hop, ecn_ce, self.cumulative))
+        self.knows(data).then(|| trimmed(data, at_last_hop, ecn_ce, self.cumulative))
     }
 
     #[inline(always)]
     fn takes_in(&self, data: &wire::Data) -> bool {
+        (self.counters.owns(data) || self.may_have(data.seq, data.packets))
+            && data.seq.saturating_sub(self.cumulative) <= self.reach
+    }
+
+    /// Whether it can be a packet of this flow, taken in or not.
+    fn knows(&self, data: &wire::Data) -> bool {
         (self.counters.owns(data) || self.may_have(data.seq, data.packets))
             && data.seq.saturating_sub(self.cumulative) <= REACH
     }

@@ -1,5 +1,5 @@
 //! NACKs: of a trimmed packet, of a block whose receiver has waited for long enough, and of a gap where packets are taken in their
-//! order alone.
+//! order alone. And headers that come back in their place.
 
 use super::Sender;
 use super::feedback::GivenUp;
@@ -31,8 +31,27 @@ impl Sender {
         self.note_news(now);
         let Some(trimmed) = self.sent.take_one(now, seq, echo.sent_at) else { return };
         let bytes = self.take_nacked(now, trimmed, trimmed_so);
-        let (sent_at, in_flight) = (trimmed.sent_at, self.in_flight);
-        let nack = congestion::Nack { now, bytes, sent_at, in_flight, cause: NackCause::Trimmed };
+        self.notify_of_nack(now, bytes, trimmed.sent_at, NackCause::Trimmed);
+    }
+
+    /// The header of a transmission that left at `sent_at` has come back: no port on its way had room for it. As with a NACK, the
+    /// transmission is lost at once, if it is in flight and its packet's last.
+    #[cold]
+    pub(crate) fn on_returned(&mut self, now: Time, seq: u32, sent_at: Time) {
+        if seq >= self.sent.next() || sent_at > now {
+            return;
+        }
+        let Some(returned) = self.sent.take_one(now, seq, sent_at) else { return };
+        let bytes = self.take_out(returned);
+        if let Some(sample) = self.sample_of(now, returned) {
+            self.balancer.on_returned(sample, &mut self.random);
+        }
+        self.notify_of_nack(now, bytes, sent_at, NackCause::Returned);
+    }
+
+    /// Notifies the control of the NACK of one transmission, which is out of what is in flight.
+    fn notify_of_nack(&mut self, now: Time, bytes: Bytes, sent_at: Time, cause: NackCause) {
+        let nack = congestion::Nack { now, bytes, sent_at, in_flight: self.in_flight, cause };
         let decision = self.route.on_nack.apply(&mut self.control, &nack);
         self.decide(decision);
     }

@@ -157,7 +157,9 @@ const HEADER_BUFFERS: u64 = 2;
 
 fn overflow(scenario: &Scenario, tier: Tier, buffer: Bytes) -> Result<Overflow, ValueError> {
     let transport = &scenario.transport;
-    let FullBuffer::Trims { victim, header_buffer, service } = scenario.scheme.ports.overflow else {
+    let FullBuffer::Trims { victim, header_buffer, service, return_to_sender } =
+        scenario.scheme.ports.overflow
+    else {
         return Ok(Overflow::Drop);
     };
     if !transport.ack_priority {
@@ -179,6 +181,7 @@ fn overflow(scenario: &Scenario, tier: Tier, buffer: Bytes) -> Result<Overflow, 
         headers,
         at_last_hop: tier == Tier::HostDown,
         weight: service.weight(),
+        returns: return_to_sender,
     }))
 }
 

@@ -469,6 +469,29 @@ fn ports_drop_unless_a_scenario_lets_them_trim() {
 }
 
 #[test]
+fn headers_go_back_to_their_sender_under_ndp_and_wherever_it_is_asked_for() {
+    let returns = |scheme: &str, set: &[&str], is_idle| {
+        let request = Request { scheme: Some(scheme.to_owned()), is_idle, ..with("uno/incast-mixed", set) };
+        let resolved = request.resolve().unwrap();
+        let world = if is_idle { World::idle(&resolved) } else { World::build(&resolved) };
+        let Overflow::Trim(trim) = world.unwrap().spec.ports.of(Tier::Fabric).overflow else {
+            panic!("a port that drops")
+        };
+        assert!(resolved.to_toml().contains(&format!("return_to_sender = {}", trim.returns)));
+        trim.returns
+    };
+    let (trims, asked) = ("scheme.ports.overflow=trim", "scheme.ports.return_to_sender=true");
+    for profile in ["scheme.profile=paper", "scheme.profile=artifact"] {
+        assert!(returns("ndp", &[profile], false) && returns("ndp/dctcp", &[profile, trims], false));
+        assert!(!returns("smartt", &[profile], false) && returns("smartt", &[profile, asked], false));
+    }
+    assert!(!returns("ndp", &["scheme.ports.return_to_sender=false"], false));
+    assert!(!returns("uno", &[trims], false) && returns("uno", &[trims, asked], false));
+    assert!(!returns("ndp", &["scheme.proxy.kind=streamlined"], false), "behind a proxy none does unasked");
+    assert!(!returns("ndp", &[], true), "nor in an emulation");
+}
+
+#[test]
 fn ports_that_trim_serve_headers_as_the_scheme_was_published() {
     let service = |scheme: &str, set: &[&str]| {
         let request = Request { scheme: Some(scheme.to_owned()), ..with("uno/incast-mixed", set) };

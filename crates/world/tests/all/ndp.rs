@@ -1,5 +1,6 @@
 //! NDP's incast, against the time that the last link needs.
 
+use crate::common;
 use farspan_scenario::Request;
 use farspan_units::{Bytes, Duration, Rate, Time};
 use farspan_world::{EngineKind, World};
@@ -10,11 +11,13 @@ struct Incast {
     finished: Vec<Duration>,
     timeouts: u64,
     dropped: u64,
+    /// Headers that came back to their senders.
+    returned: u64,
     /// Base round trip + the time of all packets, headers counted, on the last link.
     bound: Duration,
 }
 
-fn incast(senders: u64, flow_size: u64, set: &[&str]) -> Incast {
+fn world(senders: u64, flow_size: u64, set: &[&str]) -> World {
     let k = if senders > 112 { 16 } else { 8 };
     let first = if k == 8 { 128 - senders } else { 128 };
     let list: Vec<_> = (first..first + senders).map(|host| host.to_string()).collect();
@@ -23,7 +26,11 @@ fn incast(senders: u64, flow_size: u64, set: &[&str]) -> Incast {
     let set =
         [&senders_are, &size, &tree].into_iter().cloned().chain(set.iter().map(|&text| text.to_owned()));
     let request = Request { set: set.collect(), ..Request::new("ndp/incast") };
-    let world = World::build(&request.resolve().unwrap()).unwrap();
+    World::build(&request.resolve().unwrap()).unwrap()
+}
+
+fn incast(senders: u64, flow_size: u64, set: &[&str]) -> Incast {
+    let world = world(senders, flow_size, set);
     let outcome = farspan_sim::run(&world.spec, EngineKind::Windowed, &mut |_| true);
     let mut finished: Vec<_> =
         outcome.flows.iter().map(|flow| flow.finish.unwrap().since(Time::ZERO)).collect();
@@ -32,7 +39,8 @@ fn incast(senders: u64, flow_size: u64, set: &[&str]) -> Incast {
     let wire = Bytes::new((flow_size + packets * world.spec.header.get()) * senders);
     let bound = world.intra.unwrap().base_rtt + Rate::from_gbps(100).transmission(wire);
     let timeouts = outcome.flows.iter().map(|flow| flow.sender.timeouts).sum();
-    Incast { finished, timeouts, dropped: outcome.totals.dropped.packets, bound }
+    let returned = outcome.flows.iter().map(|flow| flow.returned_packets).sum();
+    Incast { finished, timeouts, dropped: outcome.totals.dropped.packets, returned, bound }
 }
 
 impl Incast {
@@ -75,14 +83,45 @@ fn short_flows_end_within_twelve_percent_of_it() {
 }
 
 #[test]
-fn headers_that_find_no_room_are_lost_and_each_costs_a_time_out() {
-    let incast = incast(200, 450_000, &[]);
-    println!("200: {} headers dropped, {} time-outs", incast.dropped, incast.timeouts);
-    assert!(
-        incast.dropped > 0 && incast.timeouts == incast.dropped,
-        "{} {}",
-        incast.dropped,
-        incast.timeouts
-    );
-    assert!(incast.last() <= 1.06, "{}", incast.last());
+fn headers_that_find_no_room_go_back_and_leave_no_time_out() {
+    for senders in [200, 400] {
+        let incast = incast(senders, 450_000, &[]);
+        let Incast { timeouts, dropped, returned, .. } = incast;
+        println!(
+            "{senders}: {returned} headers returned, {dropped} dropped, {timeouts} time-outs, last {:.3} of the bound",
+            incast.last()
+        );
+        assert_eq!((timeouts, dropped), (0, 0), "{senders}");
+        assert!(returned > 0, "{senders}");
+        assert!(incast.last() <= 1.06, "{senders}: {}", incast.last());
+    }
+}
+
+#[test]
+fn every_engine_sends_the_same_headers_back() {
+    // Room for ten headers; with less some are dropped on their way back, too.
+    for (header_buffer, is_dropped) in [("640B", false), ("64B", true)] {
+        let buffer = format!("scheme.ports.header_buffer={header_buffer}");
+        let spec = world(32, 64 * 4096, &[&buffer, "transport.start=bdp"]).spec;
+        let outcome = common::equal_under_all(&spec).unwrap_or_else(|what| panic!("{header_buffer}: {what}"));
+        let returned: u64 = outcome.flows.iter().map(|flow| flow.returned_packets).sum();
+        println!("{header_buffer}: {returned} returned, {} dropped", outcome.totals.headers_dropped);
+        assert!(returned > 100 && (outcome.totals.headers_dropped > 0) == is_dropped, "{header_buffer}");
+    }
+}
+
+#[test]
+fn without_return_to_sender_they_are_lost_and_each_costs_a_time_out() {
+    for senders in [200, 400] {
+        let incast = incast(senders, 450_000, &["scheme.ports.return_to_sender=false"]);
+        let Incast { timeouts, dropped, returned, .. } = incast;
+        println!(
+            "{senders}: {dropped} headers dropped, {timeouts} time-outs, last {:.3} of the bound",
+            incast.last()
+        );
+        assert!(
+            dropped > 0 && timeouts == dropped && returned == 0,
+            "{senders}: {dropped} {timeouts} {returned}"
+        );
+    }
 }

@@ -24,6 +24,12 @@ impl Port {
         state.map_or((0, Bytes::ZERO), |state| (state.trimmed, state.cut_bytes))
     }
 
+    /// Headers that found no room here and were sent back to the hosts that their packets came from, cut here or before.
+    #[must_use]
+    pub fn returned(&self) -> u64 {
+        self.cold.as_ref().and_then(|cold| cold.trimming.as_ref()).map_or(0, |state| state.returned)
+    }
+
     /// The counters of the port.
     #[must_use]
     pub fn counters(&self) -> PortCounters {

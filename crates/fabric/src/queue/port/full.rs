@@ -1,4 +1,4 @@
-//! A port without room: packets are dropped, or their payload is cut off.
+//! A port without room: packets are dropped, or their payload is cut off, and headers may turn back.
 
 use super::{Admission, Cold, Gate, Port};
 use crate::packet::{Access, PacketId, Packets};
@@ -74,7 +74,7 @@ impl Port {
     ) -> Admission {
         let (size, control) = (packets[id].size(), packets[id].control());
         if packets[id].trimmed() {
-            return self.refuse(size);
+            return self.refuse_header(id, packets);
         }
         if let Some(phantom) = &self.model.marking.phantom
             && !control
@@ -86,7 +86,8 @@ impl Port {
         let state = self.cold.as_deref_mut().and_then(|cold| cold.trimming.as_mut());
         let trims = self.model.trim.zip(state);
         let Some((trim, state)) = trims else { return self.refuse(size) };
-        if !state.has_room(&trim, free_at, self.model.rate) {
+        let has_room = state.has_room(&trim, free_at, self.model.rate);
+        if !has_room && !trim.returns {
             return self.refuse(size);
         }
         if picks_the_last(state, &trim) {
@@ -97,7 +98,19 @@ impl Port {
             state.trimmed += 1;
             state.cut_bytes += cut;
         }
-        self.enqueue(now, id, packets, gate)
+        if has_room { self.enqueue(now, id, packets, gate) } else { self.refuse_header(id, packets) }
+    }
+
+    /// A header finds no room: it goes back, if the port sends headers back and it is not on its way back already, or is dropped.
+    fn refuse_header(&mut self, id: PacketId, packets: &Packets<impl Access>) -> Admission {
+        let state = self.cold.as_deref_mut().and_then(|cold| cold.trimming.as_mut());
+        match state.filter(|_| self.model.returns_headers() && !packets[id].returned()) {
+            Some(state) => {
+                state.returned += 1;
+                Admission::Returned
+            }
+            None => self.refuse(packets[id].size()),
+        }
     }
 
     /// Counts a packet of `size` that found no room.

@@ -108,6 +108,12 @@ impl PortModel {
         self.fifo
     }
 
+    /// Whether headers that find no room go back to the hosts that their packets came from.
+    #[must_use]
+    pub fn returns_headers(&self) -> bool {
+        self.trim.is_some_and(|trim| trim.returns)
+    }
+
     /// Whether control packets go first, in a queue of their own.
     #[must_use]
     #[inline]

@@ -84,13 +84,14 @@ impl Host {
         } else {
             self.endpoint.handle_any(now, packet)
         };
-        if !self.plan.connections.is_empty() {
+        if trimmed == Trimmed::Returned {
+            self.note_returned(&header);
+        } else if !self.plan.connections.is_empty() {
             self.note_message(&header, (ecn_ce, trimmed), received.as_ref());
         }
         self.count_delivered(received);
         self.note_events(now);
         if let Some((flows, endpoint)) = self.tracer() {
-            let trimmed = trimmed != Trimmed::No;
             flows.arrived(now, &Seen { header, size, entropy, ecn_ce, trimmed }, endpoint);
         }
     }
@@ -111,6 +112,7 @@ impl Host {
         let ecn_ce = packet.ecn_ce();
         let trimmed = match (packet.trimmed(), packet.trimmed_at_last_hop()) {
             (false, _) => Trimmed::No,
+            _ if packet.returned() => Trimmed::Returned,
             (true, false) => Trimmed::OnItsWay,
             (true, true) => Trimmed::AtLastHop,
         };

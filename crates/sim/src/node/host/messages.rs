@@ -93,6 +93,15 @@ impl Host {
         self.flows = sampler;
     }
 
+    /// The header of a packet that this host sent has come back. Here its flow may have ended, so that the host counts.
+    #[cold]
+    pub(super) fn note_returned(&mut self, header: &Header) {
+        if let Some(data) = header.data().filter(|_| !header.is_mark()) {
+            let message = self.plan.connections.of_packet(data.flow, data.seq);
+            *self.returned.entry(message.map_or(data.flow, |(flow, _)| flow)).or_default() += 1;
+        }
+    }
+
     /// A packet of a persistent connection has come, and with it so much for the first time.
     #[cold]
     pub(super) fn note_message(

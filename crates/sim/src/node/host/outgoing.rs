@@ -7,9 +7,9 @@ use crate::node::nic::Nic;
 use crate::observe::trace::Seen;
 use crate::record;
 use farspan_fabric::PacketId;
-use farspan_transport::Endpoint;
 use farspan_transport::in_place::{DataPacket, Forward, InPlace as _, Reply, Take};
 use farspan_transport::wire::Header;
+use farspan_transport::{Endpoint, Trimmed};
 use farspan_units::{Bytes, HostId, PortId, Time};
 
 impl Host {
@@ -113,7 +113,7 @@ impl Host {
             if let (Some(flows), Some(header)) = (&mut instruments.flows, header) {
                 let packet = &packets[id];
                 let (size, entropy, ecn_ce) = (packet.size(), packet.entropy, packet.ecn_ce());
-                let seen = Seen { header, size, entropy, ecn_ce, trimmed: false };
+                let seen = Seen { header, size, entropy, ecn_ce, trimmed: Trimmed::No };
                 flows.sent(now, &seen, &self.endpoint);
             }
             if let Some(nic) = &mut instruments.nic {

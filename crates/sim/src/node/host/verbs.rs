@@ -106,7 +106,8 @@ impl Host {
         let Transmit { to, header, size, entropy, control, ecn_ce, telemetry, .. } = packet;
         let Common { packets, datagrams, .. } = common;
         let id = record::insert(packets, &header, (self.id, to), size, entropy);
-        *packets.words_mut(id) = [datagrams.put(self.id, &header), 0];
+        // Where a header goes back to, that of a coded packet says beside its record.
+        *packets.words_mut(id) = [datagrams.put(self.id, &header), self.id.0];
         if ecn_ce {
             packets[id].mark();
         }

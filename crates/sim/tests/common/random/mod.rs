@@ -551,7 +551,7 @@ fn trim(draw: &mut Draw, header: Bytes, victim: Victim) -> Trim {
     let mut own = draw.apart();
     let at_last_hop = own.one_in(2);
     let weight = own.one_in(3).then(|| own.pick(&[1, 2, 10])).and_then(NonZeroU32::new);
-    Trim { header, victim, headers, at_last_hop, weight }
+    Trim { header, victim, headers, at_last_hop, weight, returns: own.one_in(2) }
 }
 
 fn jitter(draw: &mut Draw, base: Base) -> Duration {

@@ -80,6 +80,13 @@ macro_rules! balancers {
                 }
             }
 
+            fn on_returned(&mut self, sample: PathSample, random: &mut Random) {
+                match self {
+                    $(Self::$variant(balancer) => balancer.on_returned(sample, random),)*
+                    Self::Custom(balancer) => balancer.on_returned(sample, random),
+                }
+            }
+
             fn on_loss(&mut self, sample: PathSample, random: &mut Random) {
                 match self {
                     $(Self::$variant(balancer) => balancer.on_loss(sample, random),)*

@@ -72,6 +72,9 @@ impl SprayConfig {
     }
 }
 
+/// A header that comes back counts as so many NACKs (csg-htsim).
+const NACKS_OF_A_RETURN: u32 = 3;
+
 /// The feedback on the packets of an entropy, or of all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Votes {
@@ -214,6 +217,10 @@ impl Balance for Spray {
 
     fn on_nack(&mut self, sample: PathSample, _at_last_hop: bool, _ecn_ce: bool, _random: &mut Random) {
         self.count(sample.entropy, true);
+    }
+
+    fn on_returned(&mut self, sample: PathSample, _random: &mut Random) {
+        (0..NACKS_OF_A_RETURN).for_each(|_| self.count(sample.entropy, true));
     }
 }
 

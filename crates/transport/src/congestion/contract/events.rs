@@ -133,16 +133,19 @@ pub enum NackCause {
     /// A proxy found it lost, from a gap in the numbers of transmissions. Ports between sender and proxy drop what they have no
     /// room for: congestion, as a rule, and no delay is known.
     Gap,
+    /// A port had no room for the header of the packet and sent it back: congestion, and the receiver knows nothing of the packet.
+    Returned,
     /// The timer of a coded block ran out (Uno, section 4.2): the receiver waited for longer than queues last. No sign of a full port.
     Block,
 }
 
 impl NackCause {
     /// Every cause.
-    pub const ALL: [Self; 3] = [Self::Trimmed, Self::Gap, Self::Block];
+    pub const ALL: [Self; 4] = [Self::Trimmed, Self::Gap, Self::Block, Self::Returned];
 }
 
-/// A NACK: the packet reached the receiver trimmed, a proxy found it lost, or a coded block lacks packets. It carries no RTT sample.
+/// A NACK: the packet reached the receiver trimmed, a proxy found it lost, its header came back, or a coded block lacks packets. It
+/// carries no RTT sample.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Nack {
     /// Now.

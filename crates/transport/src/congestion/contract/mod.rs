@@ -106,8 +106,9 @@ pub trait Congestion {
     /// An ACK arrived.
     fn on_ack(&mut self, ack: &Ack) -> Decision;
 
-    /// A NACK arrived: never a reason to send more. Of packets that were trimmed, or that a proxy found lost, it is a sign of congestion,
-    /// and called where the flow's [`OnNack`] is `Published`; a control that falls for the one falls for the other. Of a coded block it is
+    /// A NACK arrived: never a reason to send more, but that a control on credit may give a packet's back whose header came back. Of packets
+    /// that were trimmed, that a proxy found lost, or whose headers came back, it is a sign of congestion, and called where the flow's
+    /// [`OnNack`] is `Published`; a control that falls for the first falls for the others. Of a coded block it is
     /// called whatever stands there.
     fn on_nack(&mut self, _nack: &Nack) -> Decision {
         self.decision()

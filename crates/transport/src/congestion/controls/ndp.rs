@@ -4,10 +4,14 @@
 //! section 3.2. The sender spends credit: a first window, and a packet for each pull. The receiver pulls once for each packet
 //! that reaches it, whole or trimmed, at the rate of its link. What is in flight decides nothing, so that an ACK or a NACK
 //! opens no window. A packet that is lost whole earns no pull: its time-out gives its credit back.
+//!
+//! Nor does one whose header came back earn a pull. It waits for the next one that comes, so that an incast is not repeated, but for two
+//! cases (section 3.2.4; csg-htsim `processRTS`), in which its credit comes back at once: nothing else is under way that could bring a
+//! pull; or so many of the last packets were acknowledged that a path is bad, and not the receiver's link full.
 
 use crate::congestion::contract::{
-    Ack, Congestion, Decision, Ecn, Floor, Loss, Nack, NackRule, Needs, Pull, Sent, SignalBytes, Start,
-    Timeout,
+    Ack, Congestion, Decision, Ecn, Floor, Loss, Nack, NackCause, NackRule, Needs, Pull, Sent, SignalBytes,
+    Start, Timeout,
 };
 use crate::path::Path;
 use crate::pulls::PullConfig;
@@ -83,16 +87,45 @@ impl NdpParams {
     }
 }
 
+/// The fates of the last packets of a flow: a bit each, the newest the lowest, set where it was acknowledged.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+struct Recent {
+    acked: u16,
+    known: u32,
+}
+
+impl Recent {
+    /// How many packets back it looks (csg-htsim).
+    const LENGTH: u32 = 12;
+
+    fn note(&mut self, is_acked: bool) {
+        self.acked = (self.acked << 1 | u16::from(is_acked)) & ((1 << Self::LENGTH) - 1);
+        self.known = (self.known + 1).min(Self::LENGTH);
+    }
+
+    /// Whether a quarter of them or more were acknowledged.
+    const fn are_acked(self) -> bool {
+        self.acked.count_ones() * 4 >= self.known
+    }
+}
+
 /// The credit of one flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Ndp {
     params: NdpParams,
+    /// Payload of the message.
+    size: Bytes,
     /// Payload that may leave.
     credit: Bytes,
     /// The largest count of a pull so far.
     pulled: u32,
     /// When the flow last had news, or sent.
     news_at: Time,
+    /// Pulls that the receiver owes, as far as the sender knows; below zero while ACKs are late whose pulls have come.
+    owed: i64,
+    /// Packets of the message that are not acknowledged.
+    missing: i64,
+    recent: Recent,
 }
 
 impl Ndp {
@@ -101,7 +134,27 @@ impl Ndp {
     pub fn new(params: &NdpParams, start: &Start<'_>) -> Self {
         // What a short message leaves of the first window must not send its lost packets again.
         let credit = start.initial_cwnd.min(start.size).max(params.mss);
-        Self { params: params.clone(), credit, pulled: 0, news_at: Time::ZERO }
+        Self {
+            params: params.clone(),
+            size: start.size,
+            credit,
+            pulled: 0,
+            news_at: Time::ZERO,
+            owed: 0,
+            missing: start.size.segments(params.mss) as i64,
+            recent: Recent::default(),
+        }
+    }
+
+    /// Packets have reached the receiver, whole or trimmed: it owes a pull for each, and no more than packets are missing.
+    fn expect(&mut self, packets: u32) {
+        self.owed = (self.owed + i64::from(packets)).min(self.missing);
+    }
+
+    /// Whether a packet whose header came back may leave again without a pull.
+    fn resends_at_once(&self, in_flight: Bytes) -> bool {
+        let is_alone = in_flight.is_zero() && self.owed <= 0 && self.credit.is_zero();
+        is_alone || self.recent.are_acked()
     }
 
     fn news(&mut self, now: Time) -> Decision {
@@ -136,16 +189,28 @@ impl Congestion for Ndp {
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Decision {
+        self.missing = self.size.saturating_sub(ack.delivered).segments(self.params.mss) as i64;
+        self.expect(ack.acked_packets.max(1));
+        self.recent.note(true);
         self.news(ack.now)
     }
 
     fn on_nack(&mut self, nack: &Nack) -> Decision {
+        self.recent.note(false);
+        match nack.cause {
+            NackCause::Returned if self.resends_at_once(nack.in_flight) => {
+                return self.give_back(nack.now, nack.bytes);
+            }
+            NackCause::Trimmed => self.expect(1),
+            _ => {}
+        }
         self.news(nack.now)
     }
 
     fn on_pull(&mut self, pull: &Pull) -> Decision {
         let more = pull.count.saturating_sub(self.pulled);
         self.pulled += more;
+        self.owed -= i64::from(more);
         self.credit += self.params.mss * u64::from(more);
         self.news(pull.now)
     }
@@ -226,6 +291,82 @@ mod tests {
             cause: NackCause::Trimmed,
         };
         assert_eq!(control.on_nack(&nack).allowance, before);
+    }
+
+    /// A header has come back; so much is left in flight.
+    fn returned(now: Time, in_flight: Bytes) -> Nack {
+        Nack { now, bytes: MSS, sent_at: us(1), in_flight, cause: NackCause::Returned }
+    }
+
+    fn trimmed(now: Time) -> Nack {
+        Nack { cause: NackCause::Trimmed, ..returned(now, Bytes::ZERO) }
+    }
+
+    /// A flow of ten packets that has sent its first window of two.
+    fn spent() -> Ndp {
+        let mut control = Ndp::new(
+            &NdpParams::new(&NdpConfig::default(), start().path),
+            &Start { size: MSS * 10, ..start_with(MSS * 2) },
+        );
+        for at in [0, 1] {
+            control.on_sent(&sent(us(at)));
+        }
+        control
+    }
+
+    #[test]
+    fn a_header_that_came_back_waits_for_the_next_pull_while_one_may_come() {
+        let none = Some(Bytes::ZERO);
+        let mut control = spent();
+        assert_eq!(control.on_nack(&returned(us(9), MSS)).allowance, none, "a packet is in flight");
+        let mut control = spent();
+        control.on_nack(&trimmed(us(8)));
+        assert_eq!(control.on_nack(&returned(us(9), Bytes::ZERO)).allowance, none, "a pull is owed");
+        assert_eq!(control.on_pull(&pull(us(10), 1)).allowance, Some(MSS));
+        control.on_sent(&sent(us(11)));
+        assert_eq!(control.on_nack(&returned(us(20), Bytes::ZERO)).allowance, Some(MSS), "it has come");
+    }
+
+    #[test]
+    fn a_header_that_came_back_and_is_all_that_was_under_way_leaves_again_at_once() {
+        let mut control = spent();
+        assert_eq!(control.on_nack(&returned(us(8), MSS)).allowance, Some(Bytes::ZERO));
+        assert_eq!(control.on_nack(&returned(us(9), Bytes::ZERO)).allowance, Some(MSS), "for one of the two");
+        assert_eq!(control.decision().next_timer, None);
+    }
+
+    #[test]
+    fn a_header_that_came_back_leaves_again_at_once_where_a_quarter_of_the_last_twelve_arrived() {
+        for (acks, nacks, at_once) in
+            [(1, 2, true), (1, 3, false), (3, 8, true), (2, 9, false), (12, 8, true), (12, 9, false)]
+        {
+            let mut control = spent();
+            let mut stream = AckStream::new(&start());
+            for _ in 0..acks {
+                control.on_ack(&stream.next(false));
+            }
+            for _ in 0..nacks {
+                control.on_nack(&trimmed(us(100)));
+            }
+            let expected = if at_once { MSS } else { Bytes::ZERO };
+            let credit = control.on_nack(&returned(us(101), MSS * 5)).allowance;
+            assert_eq!(credit, Some(expected), "{acks} ACKs, then {nacks} NACKs and what came back");
+        }
+    }
+
+    #[test]
+    fn no_more_pulls_are_expected_than_packets_are_missing() {
+        let mut control = spent();
+        let ack = |delivered| Ack { delivered, ..AckStream::new(&start()).next(false) };
+        // Nine of ten are there: one pull is owed, and after it none.
+        control.on_ack(&ack(MSS * 8));
+        control.on_ack(&ack(MSS * 9));
+        for _ in 0..12 {
+            control.on_nack(&trimmed(us(100)));
+        }
+        control.on_pull(&pull(us(101), 1));
+        control.on_sent(&sent(us(102)));
+        assert_eq!(control.on_nack(&returned(us(110), Bytes::ZERO)).allowance, Some(MSS));
     }
 
     #[test]

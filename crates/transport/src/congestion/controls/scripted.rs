@@ -10,6 +10,7 @@ use crate::congestion::controls::oscar::{Oscar, OscarConfig, OscarParams};
 use crate::congestion::controls::timely::{Timely, TimelyConfig, TimelyParams};
 use crate::path::Path;
 use crate::registry::ConfigError;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -168,7 +169,8 @@ pub struct Scripted {
     decision: Decision,
     /// Steps that are done.
     done: usize,
-    watching: Option<Watching>,
+    /// In a box: most scripts have none.
+    watching: Option<Box<Watching>>,
 }
 
 impl Scripted {
@@ -179,7 +181,7 @@ impl Scripted {
         let share = (start.cwnd_on_wire().as_f64() / params.bdp.as_f64().max(1.0)).min(1.0);
         let rate = Rate::from_bps(((params.line_rate.as_bps() as f64 * share) as u64).max(1));
         let decision = Decision { pacing_rate: Some(rate), ..Decision::window(cwnd) };
-        let watching = params.observer.as_ref().map(|observer| Watching::new(observer, start));
+        let watching = params.observer.as_ref().map(|observer| Box::new(Watching::new(observer, start)));
         Self { params: Arc::clone(params), decision, done: 0, watching }
     }
 
@@ -212,7 +214,7 @@ impl Congestion for Scripted {
     }
 
     fn signal(&self) -> Option<f64> {
-        self.watching.as_ref().and_then(Watching::signal)
+        self.watching.as_ref().and_then(|watching| watching.signal())
     }
 
     fn on_timer(&mut self, now: Time) -> Decision {

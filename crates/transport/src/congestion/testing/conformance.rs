@@ -139,7 +139,10 @@ impl Trial {
                 FlowEvent::Cnp => "CNP",
                 _ => "",
             };
-            if !name.is_empty() && (after.cwnd > before.cwnd || after.allowance > before.allowance) {
+            let is_returned = matches!(event, FlowEvent::Nack { cause: NackCause::Returned, .. });
+            let back = if is_returned { self.path.mss } else { Bytes::ZERO };
+            let most = before.allowance.map(|allowance| allowance + back);
+            if !name.is_empty() && (after.cwnd > before.cwnd || after.allowance > most) {
                 return fail(&format!("a {name} widened the window"));
             }
             let rate = |decision: Decision| decision.pacing_rate.map_or(u64::MAX, Rate::as_bps);
@@ -188,8 +191,10 @@ impl Trial {
             sender.step(FlowEvent::Nack { nth: 0, cause })?;
             Ok::<_, String>(sender.control.decision().cwnd < before)
         };
-        if falls(NackCause::Trimmed)? && !falls(NackCause::Gap)? {
-            return Err("it falls for the NACK of a trimmed packet, and not for that of a gap".to_string());
+        for (cause, name) in [(NackCause::Gap, "that of a gap"), (NackCause::Returned, "a returned header")] {
+            if falls(NackCause::Trimmed)? && !falls(cause)? {
+                return Err(format!("it falls for the NACK of a trimmed packet, and not for {name}"));
+            }
         }
         Ok(())
     }

@@ -78,7 +78,7 @@ impl FlowEvent {
             0..8 => Self::Send(1 + random.below(49)),
             8..16 => Self::Ack { nth: nth(5), marked },
             16 => Self::DuplicateAck { marked },
-            17 => Self::Nack { nth: nth(100), cause: NackCause::ALL[nth(3)] },
+            17 => Self::Nack { nth: nth(100), cause: NackCause::ALL[nth(NackCause::ALL.len() as u64)] },
             18 => Self::Loss { nth: nth(100) },
             19 => Self::Timeout { nth: nth(100) },
             20 => Self::Timer,

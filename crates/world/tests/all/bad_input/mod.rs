@@ -377,6 +377,12 @@ fn wrong_values_name_the_argument_that_set_them() {
         ("scheme.ports.trim_service=10:1", "scheme.ports.trim_service", &["drop", "overflow = \"trim\""]),
         ("scheme.ports.trim_victim=coin", "scheme.ports.trim_victim", &["drop", "overflow = \"trim\""]),
         ("scheme.ports.header_buffer=1MiB", "scheme.ports.header_buffer", &["drop", "overflow = \"trim\""]),
+        (
+            "scheme.ports.return_to_sender=true",
+            "scheme.ports.return_to_sender",
+            &["drop", "overflow = \"trim\""],
+        ),
+        ("scheme.ports.return_to_sender=often", "scheme.ports.return_to_sender", &["true or false"]),
         ("workload.balance=resp", "workload[0].balance", &["path selector", "did you mean"]),
         (
             "workload.balance={ slots = 3 }",
@@ -512,6 +518,23 @@ fn trimming_without_a_priority_queue_is_refused() {
 }
 
 #[test]
+fn headers_go_back_neither_through_a_proxy_nor_to_other_programs() {
+    let set =
+        ["scheme.ports.overflow=trim", "scheme.ports.return_to_sender=true"].map(str::to_owned).to_vec();
+    let through = Request {
+        set: [&set[..], &["scheme.proxy.kind=streamlined".to_owned()]].concat(),
+        ..Request::new("proxy/degree")
+    };
+    let emulated = Request { set, is_idle: true, ..Request::new("ndp/incast") };
+    for (request, word) in [(through, "or remove the proxy"), (emulated, "those of other programs")] {
+        let message = message(&request);
+        for word in ["scheme.ports.return_to_sender: ", "write scheme.ports.return_to_sender = false", word] {
+            assert!(message.contains(word), "{message}");
+        }
+    }
+}
+
+#[test]
 fn marks_that_held_acks_repeat_are_refused() {
     let set = ["transport.ack=coalesced", "transport.repeat_marks=true"].map(str::to_owned).to_vec();
     let message = message(&Request { set, ..Request::new("uno/incast-mixed") });
@@ -596,6 +619,7 @@ const KEYS: &[&str] = &[
     "scheme.ports.overflow",
     "scheme.ports.trim_victim",
     "scheme.ports.trim_service",
+    "scheme.ports.return_to_sender",
     "scheme.ports.phantom.size",
     "workload",
     "workload.senders",

@@ -6,7 +6,14 @@ const HEADER: Bytes = Bytes::new(64);
 
 /// A port that keeps three full packets, and headers without limit.
 fn trimming(victim: Victim) -> PortConfig {
-    let trim = Trim { header: HEADER, victim, headers: Bytes::MAX, at_last_hop: false, weight: None };
+    let trim = Trim {
+        header: HEADER,
+        victim,
+        headers: Bytes::MAX,
+        at_last_hop: false,
+        weight: None,
+        returns: false,
+    };
     PortConfig { overflow: Overflow::Trim(trim), ..PortConfig::drop_tail(Bytes::new(3 * 4160)) }
 }
 
@@ -168,6 +175,7 @@ fn headers_beyond_their_limit_are_dropped_whole_until_some_have_left() {
         headers: Bytes::new(3 * 64),
         at_last_hop: false,
         weight: None,
+        returns: false,
     };
     let config = PortConfig { overflow: Overflow::Trim(trim), ..trimming(Victim::Arriving) };
     let (mut packets, mut port) = (Packets::new(), port(&config));
@@ -198,6 +206,7 @@ fn headers_that_were_cut_elsewhere_find_the_same_room() {
         headers: Bytes::new(2 * 64),
         at_last_hop: false,
         weight: None,
+        returns: false,
     };
     let config = PortConfig { overflow: Overflow::Trim(trim), ..trimming(Victim::Arriving) };
     let (mut packets, mut port) = (Packets::new(), port(&config));
@@ -212,6 +221,68 @@ fn headers_that_were_cut_elsewhere_find_the_same_room() {
     assert_eq!((port.counters().dropped, port.counters().dropped_bytes), (1, HEADER));
 }
 
+/// A port that keeps three full packets and two headers, and sends other headers back.
+fn returning(victim: Victim) -> PortConfig {
+    let headers = HEADER * 2;
+    let trim = Trim { header: HEADER, victim, headers, at_last_hop: false, weight: None, returns: true };
+    PortConfig { overflow: Overflow::Trim(trim), ..trimming(victim) }
+}
+
+#[test]
+fn a_header_that_finds_no_room_is_returned_and_not_dropped() {
+    let (mut packets, mut port) = (Packets::new(), port(&returning(Victim::Arriving)));
+    let taken = burst(&mut port, &mut packets, 7);
+    let returned = |&(_, admission): &(PacketId, Admission)| admission == Admission::Returned;
+    assert_eq!(taken.iter().filter(|taken| returned(taken)).count(), 2);
+    assert!(returned(&taken[5]) && returned(&taken[6]), "two were cut that found room");
+    let packet = packets[taken[6].0];
+    assert!(packet.trimmed() && !packet.returned(), "it is the switch that turns it round");
+    assert_eq!(packet.size(), HEADER);
+    // One that was cut elsewhere goes back, too.
+    let elsewhere = data(&mut packets, 4160);
+    packets.trim(elsewhere, HEADER, true);
+    assert_eq!(port.enqueue_control(Time::ZERO, elsewhere, &mut packets), Admission::Returned);
+    assert_eq!((port.returned(), port.trimmed(), port.counters().dropped), (3, (4, Bytes::new(4 * 4096)), 0));
+    assert_eq!(leave(&mut port, &mut packets).len(), 5, "what goes back does not leave here");
+}
+
+#[test]
+fn a_header_on_its_way_back_is_dropped_where_it_finds_no_room_and_acks_go_on() {
+    let (mut packets, mut port) = (Packets::new(), port(&returning(Victim::Arriving)));
+    burst(&mut port, &mut packets, 5);
+    let back = data(&mut packets, 4160);
+    packets.trim(back, HEADER, false);
+    packets[back].turn_round(HostId(0));
+    assert_eq!(port.enqueue_control(Time::ZERO, back, &mut packets), Admission::Dropped);
+    assert_eq!((port.returned(), port.counters().dropped, port.counters().dropped_bytes), (0, 1, HEADER));
+    let ack = packets.insert(Packet::new(FlowId(9), HostId(1), HEADER, 0, true, 0));
+    assert_eq!(port.enqueue_control(Time::ZERO, ack, &mut packets), Admission::Queued);
+    // Where there is room, one on its way back takes it as any header does.
+    let (mut next, other) = (self::port(&returning(Victim::Arriving)), data(&mut packets, 4160));
+    burst(&mut next, &mut packets, 4);
+    packets.trim(other, HEADER, false);
+    packets[other].turn_round(HostId(0));
+    assert_eq!(next.enqueue_control(Time::ZERO, other, &mut packets), Admission::Queued);
+    assert_eq!(next.enqueue_control(Time::ZERO, back, &mut packets), Admission::Dropped);
+}
+
+#[test]
+fn the_coin_decides_whose_header_is_returned() {
+    let mut tails = 0_u32;
+    for seed in 0..100 {
+        let (mut packets, mut port) = (Packets::new(), seeded(&returning(Victim::Coin), 0, seed));
+        let taken = burst(&mut port, &mut packets, 6);
+        assert_eq!(taken[5].1, Admission::Returned);
+        // The record of what came may hold what it took the place of.
+        let returned = packets[taken[5].0].flow.0;
+        tails += u32::from(returned != 5);
+        let left: Vec<_> = leave(&mut port, &mut packets).iter().map(|packet| packet.0).collect();
+        assert!(left.len() == 5 && !left.contains(&returned), "{left:?} without {returned}");
+        assert_eq!((port.returned(), port.trimmed().0, port.counters().dropped), (1, 3, 0));
+    }
+    assert!((30..70).contains(&tails), "{tails} of 100");
+}
+
 #[test]
 fn acks_are_never_refused_whatever_headers_wait() {
     let trim = Trim {
@@ -220,6 +291,7 @@ fn acks_are_never_refused_whatever_headers_wait() {
         headers: Bytes::ZERO,
         at_last_hop: false,
         weight: None,
+        returns: false,
     };
     let config = PortConfig { overflow: Overflow::Trim(trim), ..trimming(Victim::Arriving) };
     let (mut packets, mut port) = (Packets::new(), port(&config));
@@ -250,7 +322,14 @@ fn a_port_that_trims_needs_a_priority_queue() {
 /// A port that trims, and serves headers by weight.
 fn weighted(weight: u32, headers: Bytes) -> PortConfig {
     let weight = NonZeroU32::new(weight);
-    let trim = Trim { header: HEADER, victim: Victim::Arriving, headers, at_last_hop: false, weight };
+    let trim = Trim {
+        header: HEADER,
+        victim: Victim::Arriving,
+        headers,
+        at_last_hop: false,
+        weight,
+        returns: false,
+    };
     PortConfig { overflow: Overflow::Trim(trim), ..trimming(Victim::Arriving) }
 }
 
@@ -335,7 +414,7 @@ proptest! {
         weight in 0_u32..4,
     ) {
         let (headers, weight) = (Bytes::new(headers), NonZeroU32::new(weight));
-        let trim = Trim { header: HEADER, victim, headers, at_last_hop: false, weight };
+        let trim = Trim { header: HEADER, victim, headers, at_last_hop: false, weight, returns: false };
         let config = PortConfig { overflow: Overflow::Trim(trim), ..PortConfig::drop_tail(Bytes::new(buffer)) };
         let (mut packets, mut port, mut now) = (Packets::new(), port(&config), Time::ZERO);
         let (mut offered, mut left, mut trimmed) = (Bytes::ZERO, 0_u64, 0_u64);

@@ -73,8 +73,9 @@ const MOST_OVERTAKEN: i32 = 1 << 27;
 /// start of the batch, so that they stay exact.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Estimator {
-    /// startTs; `None` before the first ACK.
-    start: Option<u32>,
+    /// startTs, if `has_start`: not before the first ACK.
+    start: u32,
+    has_start: bool,
     /// The highest bit of the last send time.
     was_high: bool,
     /// Whether a sample of the second half of the period is among those that count.
@@ -83,6 +84,8 @@ pub(super) struct Estimator {
     /// ACKs that delay and slope are made of.
     counts: u32,
     packets: u32,
+    /// The slope of the last whole batch, for probes; zero before.
+    gradient: f32,
     sum_x: f64,
     sum_y: f64,
     sum_xx: f64,
@@ -100,12 +103,13 @@ impl Estimator {
         let (is_high, was_high) = (now >> 31 == 1, self.was_high);
         // A packet that was overtaken may have left before the start.
         let since = |start: u32| now.wrapping_sub(start) as i32;
-        let start = self.start.filter(|start| (is_high || !was_high) && since(*start) >= -MOST_OVERTAKEN);
+        let start = self.has_start.then_some(self.start);
+        let start = start.filter(|start| (is_high || !was_high) && since(*start) >= -MOST_OVERTAKEN);
         if start.is_none() {
-            *self = Self::default();
+            *self = Self { gradient: self.gradient, ..Self::default() };
         }
         self.was_high = is_high;
-        self.start = Some(start.unwrap_or(now));
+        (self.start, self.has_start) = (start.unwrap_or(now), true);
         if start.is_none() && begins == BatchStart::Previous {
             return None;
         }
@@ -123,9 +127,14 @@ impl Estimator {
             return None;
         }
         let estimate = self.estimate(x);
-        let start = (begins == BatchStart::Previous).then_some(now);
-        *self = Self { start, was_high: is_high, ..Self::default() };
+        let (has_start, gradient) = (begins == BatchStart::Previous, estimate.gradient as f32);
+        *self = Self { start: now, has_start, was_high: is_high, gradient, ..Self::default() };
         Some(estimate)
+    }
+
+    /// The slope of the delay over the last whole batch; zero before the first.
+    pub(super) const fn gradient(&self) -> f64 {
+        self.gradient as f64
     }
 
     /// The mean bytes in flight of the batch so far are at most this: a NACK has lowered the window.

@@ -287,8 +287,6 @@ pub struct Oscar {
     /// The window, in payload bytes.
     cwnd: Bytes,
     estimator: Estimator,
-    /// The slope of the delay over the last batch.
-    gradient: f64,
     /// The bound on the bytes in flight when packets left before a NACK lowered the window, in bytes on the wire.
     lowered: Lowered,
 }
@@ -305,7 +303,6 @@ impl Oscar {
             share,
             cwnd,
             estimator: Estimator::default(),
-            gradient: 0.0,
             lowered: Lowered::NEVER,
         }
     }
@@ -323,7 +320,6 @@ impl Oscar {
     /// Algorithm 2, lines 3 to 13.
     fn on_estimate(&mut self, estimate: &Estimate) {
         let params = &*self.params;
-        self.gradient = estimate.gradient;
         self.share = params.next_share(self.share, estimate).clamp(LEAST, 1.0);
         // Line 12 prints "max"; the text says that the window is not set above the base BDP.
         let window = (self.share * params.target * params.line_rate).min(params.bdp);
@@ -338,7 +334,7 @@ impl Congestion for Oscar {
     }
 
     fn signal(&self) -> Option<f64> {
-        Some(self.gradient)
+        Some(self.estimator.gradient())
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
