@@ -151,10 +151,13 @@ def differs(found, control, gbps, flows):
     floor = least(control, gbps, flows)
     queue = queue if queue is None else max(queue, floor)
     far = lambda value, wanted: wanted is not None and abs(value / wanted - 1) > BAND
+    if used is None:
+        # Without a form only what no control should do is named.
+        used = 1 if found["used"] < 1 - BAND else None
     what = {
         "utilisation": far(found["used"], used),
         "queue": far(found["queue"], queue),
-        "Jain": used is not None and found["jain"] < 1 - BAND,
+        "Jain": found["jain"] < 1 - BAND,
     }
     return [name for name, is_far in what.items() if is_far]
 

@@ -35,7 +35,8 @@ use farspan_units::{Bytes, HostId, Telemetry, Time};
 use messages::MessageEnds;
 
 /// A packet farther than this above the cumulative one is not taken in: a forged number must not claim memory.
-const REACH: u32 = 1 << 22;
+const REACH: u32 = (1 << REACH_BITS) - 1;
+const REACH_BITS: u8 = 22;
 
 /// The receiving half of one flow.
 #[derive(Debug)]
@@ -52,8 +53,8 @@ pub(crate) struct Receiver {
     acks_arrival: bool,
     /// Whether its ACKs have a map.
     maps: bool,
-    /// So far above the cumulative packet one may be to be taken in: none, where packets are taken in their order alone.
-    reach: u32,
+    /// In bits: how far above `cumulative` a packet may lie and still be taken in; 0 where packets are taken in order alone.
+    reach_bits: u8,
     /// The blocks of a coded message.
     pub blocks: Option<Box<IncomingBlocks>>,
     /// Its duties beside an ACK for each packet at once, if there are any.
@@ -76,8 +77,9 @@ pub(crate) struct Duties {
     repeats: Option<bool>,
     /// Of a persistent flow.
     messages: Option<Box<MessageEnds>>,
-    /// Of one that takes packets in their order alone: whether, and the packet that it last named as missing.
+    /// Whether packets are taken in their order alone.
     in_order: bool,
+    /// Of one that does: the packet that it last named as missing.
     named: Option<u32>,
 }
 
@@ -160,7 +162,7 @@ impl Receiver {
             ack_bytes: signals.bytes,
             acks_arrival: signals.arrival,
             maps: signals.map || holds,
-            reach: if in_order { 0 } else { REACH },
+            reach_bits: if in_order { 0 } else { REACH_BITS },
             blocks: None,
             duties,
         }
@@ -193,7 +195,7 @@ impl Receiver {
 
     /// Whether a packet is dropped: it lies behind a gap, where packets are taken in their order alone.
     pub(crate) const fn refuses(&self, data: &wire::Data) -> bool {
-        self.reach == 0 && data.seq > self.cumulative
+        self.reach_bits == 0 && data.seq > self.cumulative
     }
 
     /// A packet is dropped that lies behind a gap; the first one since the gap opened gives a NACK of the packet that is due.
@@ -259,7 +261,7 @@ impl Receiver {
     #[inline(always)]
     fn takes_in(&self, data: &wire::Data) -> bool {
         (self.counters.owns(data) || self.may_have(data.seq, data.packets))
-            && data.seq.saturating_sub(self.cumulative) <= self.reach
+            && data.seq.saturating_sub(self.cumulative) >> self.reach_bits == 0
     }
 
     /// Whether it can be a packet of this flow, taken in or not.

@@ -2,6 +2,7 @@
 
 mod collectives;
 pub(crate) mod fault;
+mod in_order;
 mod network;
 pub(crate) mod ports;
 mod proxy;
@@ -368,10 +369,8 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
     let repeats_marks = scenario.transport.repeat_marks && congestion.needs().ecn == Ecn::AsLoss;
     let coding = component(&format!("{path}.coding"), &class.coding.0)?;
     let persistent = scenario.transport.connections == ConnectionScope::PerPair;
-    if recovery.policy.wants_order() && !matches!(coding, CodingConfig::None(_)) {
-        let problem = "receivers take packets in order alone, and a coded block needs no certain ones";
-        let cure = format!("write {path}.coding = \"none\", or recovery = \"rack\"");
-        return Err(ValueError::rule(format!("{path}.recovery"), problem, cure));
+    if recovery.policy.wants_order() {
+        in_order::check(path, scenario, &coding)?;
     }
     Ok(Scheme {
         profile: FlowProfile {

@@ -145,8 +145,8 @@ fn timely_fills_the_link_from_a_fair_start_and_not_from_the_line_rate() {
     // The formulas of published code leave most of the link whatever the start.
     for start in ["transport.start=144000B", "transport.start=bdp/8"] {
         let code = equilibrium("timely", "artifact", 8, &[start]);
-        assert!(code.utilization < 0.5, "{}", code.utilization);
+        assert!(code.utilization > 0.1 && code.utilization < 0.5, "{}", code.utilization);
     }
     let full = equilibrium("timely", "paper", 8, &[]);
-    assert!(full.utilization < 0.5, "{}", full.utilization);
+    assert!(full.utilization > 0.1 && full.utilization < 0.5, "{}", full.utilization);
 }

@@ -551,6 +551,15 @@ fn a_handshake_through_a_proxy_is_refused() {
 }
 
 #[test]
+fn receivers_that_take_packets_in_order_alone_have_no_proxy_before_them() {
+    let set =
+        ["scheme.proxy.kind=streamlined", "scheme.inter.recovery=go_back_n"].map(str::to_owned).to_vec();
+    let message = message(&Request { set, ..Request::new("proxy/degree") });
+    let words = ["scheme.inter.recovery: ", "a proxy sends on what it has", "or remove scheme.proxy"];
+    words.iter().for_each(|word| assert!(message.contains(word), "{message}"));
+}
+
+#[test]
 fn connections_of_flows_that_need_an_end_are_refused() {
     let refused = |scenario: &str, scheme: &str, set: &[&str], word: &str| {
         let set = set.iter().copied().chain(["transport.connections=per_pair"]).map(str::to_owned).collect();
