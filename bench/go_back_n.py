@@ -123,7 +123,7 @@ def lone(kept):
         resent = [f"{median(runs[recovery], 'resent'):.2%}" for recovery in RECOVERIES]
         lines.append([control, f"{loss:g}", *(f"{part(recovery):.1%}" for recovery in RECOVERIES), *resent])
     names = list(RECOVERIES.values())
-    return table(["", "loss", *names, *(f"sent again: {name}" for name in names)], lines)
+    return made_part.table(["", "loss", *names, *(f"sent again: {name}" for name in names)], lines)
 
 
 def incast(kept):
@@ -135,11 +135,7 @@ def incast(kept):
         lines.append([control, str(senders), *(f"{mean} / {slowest}" for mean, slowest in zip(times[::2], times[1::2]))])
         lines[-1] += [f"{median(arms[0], 'pauses'):.0f}", *(f"{median(arm, 'resent'):.1%}, {median(arm, 'timeouts'):.0f}" for arm in arms[1:])]
     head = ["", "senders", "pauses", "drops, go-back-N", "drops, selective repeat", "pauses sent"]
-    return table([*head, "go-back-N: sent again, time-outs", "selective repeat"], lines)
-
-
-def table(head, lines):
-    return "".join(f"| {' | '.join(line)} |\n" for line in [head, ["---"] * len(head), *lines])
+    return made_part.table([*head, "go-back-N: sent again, time-outs", "selective repeat"], lines)
 
 
 def main():

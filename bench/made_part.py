@@ -4,6 +4,11 @@ import sys
 END = "<!-- to here -->\n"
 
 
+def table(head, rows):
+    """A table in Markdown."""
+    return "".join(f"| {' | '.join(row)} |\n" for row in [head, ["---"] * len(head), *rows])
+
+
 def write(page, script, table, check, part=""):
     """Puts the table of bench/SCRIPT.py in its part of the page, of several in that of a name; or ends with a message if another
     stands there and `check` is set."""

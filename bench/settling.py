@@ -142,7 +142,7 @@ def run(farspan, control, gbps, flows, changes):
 def first(kept):
     """A row a control: how much of the link its lone flow uses in the first round trip."""
     rows = [[f"`{control}`", *(f"{kept[key(control, gbps, 1)]['used']:.3f}" for gbps in GBPS)] for control in CONTROLS]
-    return table(["", *(f"{gbps} Gb/s" for gbps in GBPS)], rows)
+    return made_part.table(["", *(f"{gbps} Gb/s" for gbps in GBPS)], rows)
 
 
 def differs(found, control, gbps, flows):
@@ -176,7 +176,7 @@ def settled(kept):
             f"`{control}`", str(gbps), str(flows), f"{found['used']:.3f}", "" if used is None else f"{used:.3f}",
             f"{found['queue']:.2f}", wanted, f"{found['jain']:.3f}", ", ".join(differs(found, control, gbps, flows)),
         ])  # fmt: skip
-    return table(["", "Gb/s", "flows", "used", "form", "queue, BDP", "form", "Jain", "differs"], rows)
+    return made_part.table(["", "Gb/s", "flows", "used", "form", "queue, BDP", "form", "Jain", "differs"], rows)
 
 
 def changed(kept):
@@ -199,11 +199,7 @@ def changed(kept):
                 pair("jain", ".3f"),
             ]
         )
-    return table(["", "change", "used", "queue, BDP", "Jain"], rows)
-
-
-def table(head, rows):
-    return "".join(f"| {' | '.join(row)} |\n" for row in [head, ["---"] * len(head), *rows])
+    return made_part.table(["", "change", "used", "queue, BDP", "Jain"], rows)
 
 
 def main():
