@@ -1,8 +1,7 @@
 //! DCTCP-like per ACK: each marked ACK takes a third of what it acknowledges, each window without marks adds one packet.
 //!
-//! The senders of the incast proxy (HotNets 2025, "Simulation setup"): "resets its congestion window upon timeout,
-//! decreases the window upon receiving marked ACK packet or NACK packet and increases the window upon receiving unmarked
-//! ACK packet". The paper prints no constants; they are those of htsim's DCTCP, which cuts at each mark. A loss found from
+//! The senders of the incast proxy (HotNets 2025, "Simulation setup"): a time-out resets the window, a marked ACK or a
+//! NACK lowers it, and an ACK without a mark raises it. The paper prints no constants; they are those of htsim's DCTCP, which cuts at each mark. A loss found from
 //! later ACKs, which these senders do not look for, counts as a NACK. Left out: DCTCP's average share of marked bytes
 //! (RFC 8257), since each mark counts by itself here; slow start, since the first window is one bandwidth-delay product;
 //! pacing and RFC 7661's check that the window is used, of which the paper says nothing.
