@@ -23,6 +23,8 @@ CURVES = ROOT / "crates/transport/src/congestion/testing/snapshots"
 DETECTORS = BOOK / "schemes/curves/detector-frontier.csv"
 LANGUAGES = {".csv": "csv", ".py": "python", ".rs": "rust", ".toml": "toml"}
 # Directives of mdBook, attributes of its code blocks, lines that it hides: a forge shows them as they stand, or not at all.
+# A part that `farspan reproduce` writes.
+LEDGER = "<!-- made: ledger -->"
 LOST = r"\{\{#|ADMONISH|^```\w+,|^# (use |fn |let |\})"
 COLOURS = {"window": "#1f6feb", "goodput": "#2da44e", "queue": "#cf222e"}
 EVENTS = "a: other traffic takes half of the link; b: it is free again; c: one packet is lost; d: all are, until time-outs"
@@ -206,7 +208,7 @@ def filled(page):
 def pages(binary):
     yield "scenario-reference.md", farspan(binary, "schema", "--markdown")
     for page in sorted(BOOK.rglob("*.md")):
-        if "<!-- made: " in page.read_text():
+        if "<!-- made: " in page.read_text().replace(LEDGER, ""):
             yield str(page.relative_to(BOOK)), filled(page)
     for path in sorted(CURVES.glob("*curves__tests__*.snap")):
         yield f"schemes/curves/{path.stem.split('__')[-1]}.svg", curves(path.read_text())

@@ -1,4 +1,4 @@
-//! Embeds every `experiments/PAPER/FIGURE/`, so that a figure is a folder and no line of code.
+//! Embeds every `experiments/PAPER/`, so that a figure is a folder and no line of code.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,20 +7,35 @@ fn main() {
     let folder = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
     let root = Path::new(&folder).join("experiments");
     println!("cargo::rerun-if-changed={}", root.display());
-    let mut text = "&[\n".to_owned();
+    let (mut figures, mut papers) = (String::new(), String::new());
     for paper in folders(&root) {
+        let statements = paper.join("statements.toml");
+        if statements.is_file() {
+            writeln!(
+                papers,
+                "PaperSource {{ name: {:?}, text: include_str!({statements:?}) }},",
+                last(&paper)
+            )
+            .expect("text can be written to");
+        }
         for figure in folders(&paper) {
             let (claims, why) = (figure.join("claims.toml"), figure.join("why.md"));
             if claims.is_file() {
                 let why = if why.is_file() { format!("include_str!({why:?})") } else { "\"\"".to_owned() };
                 let name = format!("{}/{}", last(&paper), last(&figure));
-                writeln!(text, "Source {{ name: {name:?}, claims: include_str!({claims:?}), why: {why} }},")
-                    .expect("text can be written to");
+                writeln!(
+                    figures,
+                    "FigureSource {{ name: {name:?}, claims: include_str!({claims:?}), why: {why} }},"
+                )
+                .expect("text can be written to");
             }
         }
     }
     let out = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
-    std::fs::write(Path::new(&out).join("experiments.rs"), text + "]\n").expect("OUT_DIR can be written to");
+    for (name, list) in [("experiments.rs", figures), ("papers.rs", papers)] {
+        std::fs::write(Path::new(&out).join(name), format!("&[\n{list}]\n"))
+            .expect("OUT_DIR can be written to");
+    }
 }
 
 fn folders(root: &Path) -> Vec<PathBuf> {

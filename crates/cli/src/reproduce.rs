@@ -5,7 +5,8 @@ use crate::progress::{SweepDisplay, catch_interrupts, interrupted};
 use crate::{Failure, Itself, output};
 use clap::Args;
 use farspan_ledger::{
-    Figure, FigureError, Ledger, Record, Run, SelectionError, Size, Verdict, figures, pages, select,
+    Figure, FigureError, Ledger, Outcome, Paper, Record, Run, SelectionError, Size, Texts, Verdict, figures,
+    pages, papers, select,
 };
 use farspan_scenario::unknown_name;
 use farspan_sweep::{Finished, Options, Point, Program, Store, execute};
@@ -29,9 +30,15 @@ pub struct ReproduceArgs {
     /// Folder for the runs, a page and a plot a figure
     #[arg(long, value_name = "DIR", default_value = "out/reproduce")]
     pub out: PathBuf,
+    /// Run what our own checks need, and nothing else
+    #[arg(long, conflicts_with_all = ["accept", "pages"])]
+    pub checks: bool,
     /// Do not run again what is there whole
     #[arg(long)]
     pub resume: bool,
+    /// The farspan that runs [default: this one]: with --resume, verdicts of this build on the runs of that one
+    #[arg(long, value_name = "FILE", requires = "resume")]
+    pub program: Option<PathBuf>,
     /// Write the verdicts into ledger.json of this folder of a checkout, and the pages that follow [default: docs]
     #[arg(long, value_name = "DOCS", num_args = 0..=1, require_equals = true, default_missing_value = "docs")]
     pub accept: Option<PathBuf>,
@@ -74,7 +81,7 @@ pub fn reproduce(args: &ReproduceArgs, itself: &Itself<'_>) -> Result<(), Failur
     if let Some(docs) = &args.pages {
         let checkout = Checkout::open(docs)?;
         output::json(&Value::Object(
-            checkout.pages(&figures()?).map(|(path, text)| (path, text.into())).collect(),
+            checkout.pages(&figures()?, &papers()?).map(|(path, text)| (path, text.into())).collect(),
         ));
         return Ok(());
     }
@@ -88,12 +95,23 @@ pub fn reproduce(args: &ReproduceArgs, itself: &Itself<'_>) -> Result<(), Failur
         ));
     }
     let checkout = args.accept.as_deref().map(Checkout::open).transpose()?;
-    let chosen = args.figure.as_deref().map_or_else(|| Ok(figures()?), select)?;
+    let mut chosen = args.figure.as_deref().map_or_else(|| Ok(figures()?), select)?;
+    if args.checks {
+        chosen.iter_mut().for_each(Figure::keep_checks);
+        chosen.retain(|figure| !figure.claims.is_empty());
+        if chosen.is_empty() {
+            let problem =
+                format!("--checks: {} has no checks of our own", args.figure.as_deref().unwrap_or_default());
+            return Err(Failure::BadInput(format!("{problem}: leave --checks out, or name another figure")));
+        }
+    }
     let began = now();
     let finished = run(args, itself, &chosen)?;
     let seconds = began.elapsed().as_secs_f64();
     let records: Vec<Record> = finished.iter().map(|done| done.record.clone()).collect();
-    keep_pages(&args.out, &chosen, &records)?;
+    if !args.checks {
+        keep_pages(&args.out, &chosen, &records)?;
+    }
     show(args, &finished, seconds);
     if let Some(error) = finished.iter().find_map(|done| done.error.as_ref()) {
         let failed: usize = finished.iter().map(|done| done.failed).sum();
@@ -131,7 +149,16 @@ fn run(args: &ReproduceArgs, itself: &Itself<'_>, chosen: &[Figure]) -> Result<V
         let parameters = parameters.map(|(name, value)| (name.to_owned(), value.clone().into())).to_vec();
         points.push(Point::new(run.request.clone(), parameters)?);
     }
-    let program = Program::new(itself.words.to_vec(), &[itself.code])?;
+    let program = match &args.program {
+        Some(file) => {
+            let found = file.canonicalize().map_err(|error| {
+                let cure = "give the farspan that made the runs";
+                Failure::BadInput(format!("--program {}: {error}: {cure}", file.display()))
+            })?;
+            Program::new(vec![found.clone().into()], &[&found])?
+        }
+        None => Program::new(itself.words.to_vec(), &[itself.code])?,
+    };
     let store = Store::open(&args.out, &program)?;
     catch_interrupts();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -179,7 +206,7 @@ fn done(figure: &Figure, size: Size, plan: &[Run], first: usize, finished: &[Fin
 /// A page and a plot a figure, beside the runs.
 fn keep_pages(out: &Path, chosen: &[Figure], records: &[Record]) -> Result<(), Failure> {
     let ledger = Ledger { figures: records.to_vec() };
-    for (path, text) in pages(chosen, &ledger, "", "") {
+    for (path, text) in pages(chosen, &[], &ledger, &Texts::default()) {
         if let Some(name) = path.strip_prefix("docs/src/figures/") {
             write(&out.join(name), &text)?;
         }
@@ -197,14 +224,18 @@ fn show(args: &ReproduceArgs, finished: &[Reproduced], seconds: f64) {
         return;
     }
     let tables: Vec<String> = finished.iter().map(|done| table(&done.record)).collect();
-    let all = finished.iter().flat_map(|done| &done.record.claims);
-    let count = |verdict: Verdict| all.clone().filter(|claim| claim.verdict == verdict).count();
-    let counts: Vec<String> =
-        Verdict::ALL.into_iter().map(|verdict| format!("{} {}", count(verdict), verdict.name())).collect();
+    let counted = |what: &str, verdicts: Vec<Verdict>| {
+        let count = |verdict| verdicts.iter().filter(|found| **found == verdict).count();
+        let counts = Verdict::ALL.map(|verdict| format!("{} {}", count(verdict), verdict.name()));
+        format!("{} {what}: {}", verdicts.len(), counts.join(", "))
+    };
+    let claims = finished.iter().flat_map(|done| &done.record.claims).map(|claim| claim.verdict);
+    let checks = finished.iter().flat_map(|done| &done.record.checks).map(|check| check.verdict);
     output::text(&format!(
-        "{}\n{}; pages and plots in {}\n",
+        "{}\n{}\n{}\npages and plots in {}\n",
         tables.join("\n"),
-        counts.join(", "),
+        counted("claims of the papers", claims.collect()),
+        counted("checks of our own", checks.collect()),
         args.out.display()
     ));
 }
@@ -218,20 +249,32 @@ fn document(done: &Reproduced, seconds: f64) -> Value {
 }
 
 fn table(record: &Record) -> String {
+    let of = |title: &str, all: &[Outcome]| match all {
+        [] => String::new(),
+        all => format!("\n{title}\n\n{}", outcomes(all)),
+    };
+    let (claims, checks) =
+        (of("What the paper states", &record.claims), of("Our own checks", &record.checks));
+    format!("{}, size {}\n{claims}{checks}", record.figure, record.size.name())
+}
+
+fn outcomes(all: &[Outcome]) -> String {
     let number = |number: Option<f64>| crate::format::number(number);
-    let mut table = Table::new(["claim", "paper", "measured", "95% interval", "verdict"]);
-    for claim in &record.claims {
-        let paper = claim.paper_plot.or(claim.paper_text);
+    let mut table = Table::new(["claim", "paper", "measured", "95% interval", "ratio", "verdict"]);
+    for claim in all {
+        let paper = claim.paper_text.or(claim.paper_plot);
+        let ratio = claim.ratio.map_or_else(String::new, |ratio| number(Some(ratio)));
         let interval = format!("{} to {}", number(claim.ci_low), number(claim.ci_high));
         table.row([
             claim.id.as_str(),
             &number(paper),
             &number(claim.measured),
             &interval,
-            claim.verdict.name(),
+            &ratio,
+            if claim.close == Some(true) { "holds, close" } else { claim.verdict.name() },
         ]);
     }
-    format!("{}, size {}\n\n{}", record.figure, record.size.name(), table.render(&[]))
+    table.render(&[])
 }
 
 /// Whether what the ledger holds still does.
@@ -252,8 +295,7 @@ fn hold(ledger: &Ledger, records: &[Record]) -> Result<(), Failure> {
 struct Checkout {
     docs: PathBuf,
     ledger: Ledger,
-    readme: String,
-    contents: String,
+    texts: Texts,
 }
 
 impl Checkout {
@@ -268,12 +310,16 @@ impl Checkout {
         let ledger = serde_json::from_str(&text).map_err(|error| {
             Failure::BadInput(format!("{}: {error}: restore it", docs.join("ledger.json").display()))
         })?;
-        let (readme, contents) = (read(docs.join("../README.md"))?, read(docs.join("src/SUMMARY.md"))?);
-        Ok(Self { docs: docs.to_owned(), ledger, readme, contents })
+        let texts = Texts {
+            readme: read(docs.join("../README.md"))?,
+            introduction: read(docs.join("src/introduction.md"))?,
+            contents: read(docs.join("src/SUMMARY.md"))?,
+        };
+        Ok(Self { docs: docs.to_owned(), ledger, texts })
     }
 
-    fn pages(&self, figures: &[Figure]) -> impl Iterator<Item = (String, String)> {
-        pages(figures, &self.ledger, &self.readme, &self.contents).into_iter()
+    fn pages(&self, figures: &[Figure], papers: &[Paper]) -> impl Iterator<Item = (String, String)> {
+        pages(figures, papers, &self.ledger, &self.texts).into_iter()
     }
 
     fn accept(mut self, records: Vec<Record>) -> Result<(), Failure> {
@@ -286,7 +332,7 @@ impl Checkout {
             self.ledger.accept(record, &order);
         }
         let ledger = ("docs/ledger.json".to_owned(), self.ledger.to_json());
-        for (path, text) in self.pages(&figures).chain([ledger]) {
+        for (path, text) in self.pages(&figures, &papers()?).chain([ledger]) {
             let path = path
                 .strip_prefix("docs/")
                 .map_or_else(|| self.docs.join("..").join(&path), |name| self.docs.join(name));
@@ -313,7 +359,7 @@ mod tests {
             size = { smoke = { seeds = "1" }, small = { seeds = "1..6" }, full = { seeds = "1..6" } }
             arm = [{ name = "uno" }, { name = "gemini" }]
             measure = [{ name = "mean", path = "fct.all.mean_us" }]
-            [[claim]]
+            [[check]]
             id = "mean"
             text = "mean"
             measure = "mean"

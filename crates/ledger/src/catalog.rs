@@ -2,20 +2,29 @@
 
 use crate::error::FigureError;
 use crate::figure::Figure;
+use crate::statement::{FILE, Paper, Statements};
 use farspan_scenario::catalog::{Item, KINDS, catalog};
 use farspan_scenario::unknown_name;
+use std::collections::BTreeMap;
 
 /// The kind of list that has the figures.
 const FIGURES: &str = "figures";
 
 /// The files of an experiment.
-struct Source {
+struct FigureSource {
     name: &'static str,
     claims: &'static str,
     why: &'static str,
 }
 
-const EMBEDDED: &[Source] = include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
+/// The statements of a paper that belong to no figure.
+struct PaperSource {
+    name: &'static str,
+    text: &'static str,
+}
+
+const EMBEDDED: &[FigureSource] = include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
+const PAPERS: &[PaperSource] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
 
 /// Why there is nothing to reproduce.
 #[derive(Debug, thiserror::Error)]
@@ -33,9 +42,39 @@ pub enum SelectionError {
 /// # Errors
 /// If an experiment has a mistake.
 pub fn figures() -> Result<Vec<Figure>, FigureError> {
-    let mut sources: Vec<&Source> = EMBEDDED.iter().collect();
+    let mut sources: Vec<&FigureSource> = EMBEDDED.iter().collect();
     sources.sort_by_key(|source| natural(source.name));
-    sources.into_iter().map(|source| Figure::parse(source.name, source.claims, source.why)).collect()
+    let statements: BTreeMap<&str, Statements> = PAPERS
+        .iter()
+        .map(|paper| Ok((paper.name, statements(paper)?)))
+        .collect::<Result<_, FigureError>>()?;
+    let figure = |source: &FigureSource| {
+        let paper = source.name.split('/').next().unwrap_or_default();
+        match statements.get(paper) {
+            Some(statements) => Figure::parse_among(statements, source.name, source.claims, source.why),
+            None => Figure::parse(source.name, source.claims, source.why),
+        }
+    };
+    sources.into_iter().map(figure).collect()
+}
+
+/// The papers, with what they state beside their figures.
+///
+/// # Errors
+/// If an experiment has a mistake.
+pub fn papers() -> Result<Vec<Paper>, FigureError> {
+    PAPERS.iter().map(|paper| Paper::parse(paper.name, paper.text, &statements(paper)?)).collect()
+}
+
+/// Everything that a paper states, in all of its files.
+fn statements(paper: &PaperSource) -> Result<Statements, FigureError> {
+    let mut found = Statements::default();
+    found.add(&format!("{}/{FILE}", paper.name), paper.text)?;
+    let own = format!("{}/", paper.name);
+    for source in EMBEDDED.iter().filter(|source| source.name.starts_with(&own)) {
+        found.add(source.name, source.claims)?;
+    }
+    Ok(found)
 }
 
 /// The figures of a name: `PAPER/FIGURE`, or `PAPER` for all of it.

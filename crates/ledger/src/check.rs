@@ -1,19 +1,14 @@
-//! From `claims.toml` as it is written to a [`Figure`]: every name is known, and every claim can be judged.
+//! From `claims.toml` as it is written to a [`Figure`]: every name is known.
 
+use crate::claims::claims;
 use crate::computed;
 use crate::error::Fault;
-use crate::figure::{
-    Arm, COMPUTED, Case, Claim, Computed, Figure, Measure, Over, OverSeeds, Plot, Setup, SizeRuns, Term,
-};
-use crate::text::{
-    ArmText, CaseText, ClaimText, FigureText, MeasureText, Name, Numbers, OneOrMore, PlotText, RuleText,
-    SizeText,
-};
-use crate::verdict::Rule;
+use crate::figure::{Arm, COMPUTED, Case, Computed, Figure, Measure, OverSeeds, Plot, SizeRuns};
+use crate::statement::Statements;
+use crate::text::{ArmText, CaseText, FigureText, MeasureText, Name, PlotText, SizeText};
 use farspan_scenario::unknown_name;
 use std::collections::BTreeSet;
 use std::ops::Range;
-use toml::Spanned;
 
 /// Flows that a 99% quantile needs, and a 99.9% one.
 const FLOWS_OF_P99: u64 = 1_000;
@@ -26,7 +21,7 @@ pub(crate) fn wrong<T>(name: &Name, problem: impl Into<String>, cure: impl Into<
 }
 
 /// The index of a name among those that there are.
-fn index(what: &str, name: &Name, known: &[String]) -> Checked<usize> {
+pub(crate) fn index(what: &str, name: &Name, known: &[String]) -> Checked<usize> {
     let names: Vec<&str> = known.iter().map(String::as_str).collect();
     known.iter().position(|known| known == name.get_ref()).map_or_else(
         || {
@@ -38,7 +33,7 @@ fn index(what: &str, name: &Name, known: &[String]) -> Checked<usize> {
     )
 }
 
-fn indices(what: &str, names: Option<&Vec<Name>>, known: &[String]) -> Checked<Vec<usize>> {
+pub(crate) fn indices(what: &str, names: Option<&Vec<Name>>, known: &[String]) -> Checked<Vec<usize>> {
     match names {
         None => Ok((0..known.len()).collect()),
         Some(names) => names.iter().map(|name| index(what, name, known)).collect(),
@@ -71,7 +66,7 @@ fn seeds(name: &Name) -> Checked<Vec<u64>> {
 }
 
 /// The figure that a text describes.
-pub(crate) fn check(name: &str, written: FigureText, why: &str) -> Checked<Figure> {
+pub(crate) fn check(name: &str, written: FigureText, why: &str, statements: &Statements) -> Checked<Figure> {
     let cases = if written.case.is_empty() { vec![CaseText::lone()] } else { written.case };
     let case_names = distinct("case", cases.iter().map(|case| case.name.clone()))?;
     let arm_names = distinct("arm", written.arm.iter().map(|arm| arm.name.clone()))?;
@@ -110,19 +105,19 @@ pub(crate) fn check(name: &str, written: FigureText, why: &str) -> Checked<Figur
             }
         }
     }
-    let names = Names { cases: &case_names, arms: &arm_names, measures: &measure_names };
-    for claim in &written.claim {
-        let claims = claims(claim, &figure, &names)?;
-        figure.claims.extend(claims);
-    }
+    let names = Names { cases: &case_names, arms: &arm_names, measures: &measure_names, statements };
     let mut ids = BTreeSet::new();
-    for (claim, text) in figure.claims.iter().zip(written.claim.iter().cycle()) {
-        if !ids.insert(claim.id.clone()) {
-            return wrong(
-                &text.id,
-                format!("two claims have the id {:?}", claim.id),
-                "put {of}, {case} or {measure} into it",
-            );
+    let all = written.claim.iter().map(|claim| (true, claim));
+    for (is_published, text) in all.chain(written.check.iter().map(|check| (false, check))) {
+        for claim in claims(text, is_published, &figure, &names)? {
+            if !ids.insert(claim.id.clone()) {
+                return wrong(
+                    &text.id,
+                    format!("two claims have the id {:?}", claim.id),
+                    "put {of}, {case} or {measure} into it",
+                );
+            }
+            figure.claims.push(claim);
         }
     }
     let plots: Checked<Vec<Plot>> = written.plot.iter().map(|text| plot(text, &names)).collect();
@@ -130,11 +125,12 @@ pub(crate) fn check(name: &str, written: FigureText, why: &str) -> Checked<Figur
     Ok(figure)
 }
 
-/// The names that claims and plots refer to.
-struct Names<'a> {
-    cases: &'a [String],
-    arms: &'a [String],
-    measures: &'a [String],
+/// Names that claims and plots refer to.
+pub(crate) struct Names<'a> {
+    pub(crate) cases: &'a [String],
+    pub(crate) arms: &'a [String],
+    pub(crate) measures: &'a [String],
+    pub(crate) statements: &'a Statements,
 }
 
 impl CaseText {
@@ -213,7 +209,7 @@ fn measure(text: MeasureText, cases: &[String]) -> Checked<Measure> {
     let ideal = match &text.ideal {
         None => None,
         Some(numbers) => {
-            let each: Option<Vec<f64>> = cases.iter().map(|case| numbers.of(case, "")).collect();
+            let each: Option<Vec<f64>> = cases.iter().map(|case| numbers.of(case, "").copied()).collect();
             let Some(each) = each.filter(|each| each.iter().all(|number| *number > 0.0)) else {
                 return wrong(
                     &text.name,
@@ -224,6 +220,9 @@ fn measure(text: MeasureText, cases: &[String]) -> Checked<Measure> {
             Some(each)
         }
     };
+    if text.off_ideal && ideal.is_none() {
+        return wrong(&text.name, format!("{name}: off which ideal?"), "give the measure its `ideal`");
+    }
     if text.over_seeds == OverSeeds::Sum && text.per.is_none() {
         return wrong(
             &text.name,
@@ -237,185 +236,13 @@ fn measure(text: MeasureText, cases: &[String]) -> Checked<Measure> {
         computed,
         per: text.per.as_deref().map(pointer),
         ideal,
+        off_ideal: text.off_ideal,
         unit: text.unit,
         least_flows: text.least_flows.unwrap_or(default),
         over_seeds: text.over_seeds,
         table: text.table,
         name,
     })
-}
-
-/// The claims that one entry makes: one for each case, arm and measure that it names, or one across all of them.
-fn claims(text: &ClaimText, figure: &Figure, names: &Names) -> Checked<Vec<Claim>> {
-    keys(text, names)?;
-    let terms = terms(text, figure, names)?;
-    if terms.is_empty() {
-        return wrong(&text.id, "no claim comes of this", "name an arm in `of`, and a case");
-    }
-    if text.across.is_none() {
-        return terms.into_iter().map(|term| claim(text, figure, vec![term])).collect();
-    }
-    if text.id.get_ref().contains('{') || text.text.contains('{') {
-        return wrong(&text.id, "one claim across several has no {case}, {of} or {measure}", "remove it");
-    }
-    Ok(vec![claim(text, figure, terms)?])
-}
-
-/// Several names of one value.
-fn listed(what: &str, value: &Spanned<OneOrMore>, known: &[String]) -> Checked<Vec<usize>> {
-    let name = |name: &String| index(what, &Name::new(value.span(), name.clone()), known);
-    value.get_ref().names().iter().map(name).collect()
-}
-
-/// The numbers that one entry is of.
-fn terms(text: &ClaimText, figure: &Figure, names: &Names) -> Checked<Vec<Term>> {
-    let measures = listed("measure", &text.measure, names.measures)?;
-    let over_arms = text.over.as_ref().map(|over| listed("arm", over, names.arms)).transpose()?;
-    let over_case = text.over_case.as_ref().map(|over| index("case", over, names.cases)).transpose()?;
-    let rank = rank(text, over_arms.as_ref().map_or(1, Vec::len))?;
-    let mut found = Vec::new();
-    for case in indices("case", text.cases.as_ref(), names.cases)? {
-        for name in &text.of {
-            let of = Setup { case, arm: index("arm", name, names.arms)? };
-            let under = |arm: usize| Setup { case: over_case.unwrap_or(case), arm };
-            let over = match (rank, &over_arms) {
-                (Some(rank), Some(arms)) => Some(Over::Rank(rank, arms.iter().copied().map(under).collect())),
-                (_, Some(arms)) => arms.first().copied().map(under).map(Over::Setup),
-                (_, None) => over_case.map(|_| Over::Setup(under(of.arm))),
-            };
-            let to_itself = over == Some(Over::Setup(of));
-            let term = |measure| Term { measure, of, over: over.clone() };
-            let added: Vec<Term> = measures.iter().copied().map(term).collect();
-            for Setup { case, arm } in added.iter().flat_map(Term::setups) {
-                if !figure.cases[case].arms.contains(&arm) {
-                    let problem =
-                        format!("arm {:?} does not run in case {:?}", names.arms[arm], names.cases[case]);
-                    return wrong(name, problem, "name other `cases`");
-                }
-            }
-            if to_itself {
-                return wrong(
-                    name,
-                    "a ratio of a number to itself",
-                    "name another arm or case under the fraction bar",
-                );
-            }
-            found.extend(added);
-        }
-    }
-    let by_seed = |term: &Term| figure.measures[term.measure].over_seeds == OverSeeds::Median;
-    if (rank.is_some() || text.across.is_some()) && !found.iter().all(by_seed) {
-        return wrong(
-            &text.id,
-            "`rank` and `across` take medians over seeds",
-            "give the measure no `over_seeds`",
-        );
-    }
-    Ok(found)
-}
-
-/// The rank of the denominator among so many arms, if it is given by rank.
-fn rank(text: &ClaimText, arms: usize) -> Checked<Option<usize>> {
-    match (&text.rank, &text.over) {
-        (None, Some(over)) if arms != 1 => {
-            let over = Name::new(over.span(), String::new());
-            wrong(&over, "several arms under the fraction bar", "name one, or say which by its `rank`")
-        }
-        (Some(rank), _) if *rank.get_ref() < 1 || *rank.get_ref() > arms || text.over.is_none() => {
-            let at = Name::new(rank.span(), String::new());
-            wrong(&at, "no arm of `over` has this rank", format!("write 1 to {arms}, the smallest first"))
-        }
-        (rank, _) => Ok(rank.as_ref().map(|rank| *rank.get_ref())),
-    }
-}
-
-/// Tables of numbers name only what the claim is about.
-fn keys(text: &ClaimText, names: &Names) -> Checked<()> {
-    let cases: Vec<usize> = indices("case", text.cases.as_ref(), names.cases)?;
-    let mut known = Vec::new();
-    for of in &text.of {
-        known.push(of.get_ref().clone());
-        known.extend(cases.iter().map(|case| format!("{}/{}", names.cases[*case], of.get_ref())));
-    }
-    known.extend(cases.iter().map(|case| names.cases[*case].clone()));
-    let tables = [&text.paper_text, &text.paper_plot, &text.artifact_rerun];
-    for table in tables.into_iter().flatten() {
-        if let Numbers::Each(table) = table {
-            for key in table.keys() {
-                index("CASE/ARM of the claim", key, &known)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Names and printed numbers are those of the first term.
-fn claim(text: &ClaimText, figure: &Figure, terms: Vec<Term>) -> Checked<Claim> {
-    let Term { measure, of, over } = terms[0].clone();
-    let (at, arm) = (&figure.cases[of.case], &figure.arms[of.arm]);
-    let number = |numbers: &Option<Numbers>| numbers.as_ref().and_then(|n| n.of(&at.name, &arm.name));
-    let bar = |point: Setup| figure.printed(point.case, point.arm, measure);
-    let drawn = match over {
-        _ if text.across.is_some() => None,
-        None => bar(of),
-        Some(Over::Setup(over)) => bar(of).zip(bar(over)).map(|(of, over)| of / over),
-        Some(Over::Rank(..)) => None,
-    };
-    let paper_plot = number(&text.paper_plot).or(drawn);
-    let paper_text = number(&text.paper_text);
-    let taken = &figure.measures[measure];
-    let rule = rule(text, terms[0].over.is_some() || taken.per.is_some(), paper_plot.or(paper_text))?;
-    let fill = |template: &str, case: &str, of: &str, measure: &str| {
-        template.replace("{case}", case).replace("{of}", of).replace("{measure}", measure)
-    };
-    Ok(Claim {
-        id: format!("{}-{}", figure.slug(), fill(text.id.get_ref(), &at.name, &arm.name, &taken.name)),
-        text: fill(&text.text, &at.label, &arm.label, &taken.label),
-        place: text.place.clone().unwrap_or_else(|| figure.place.clone()),
-        terms,
-        across: text.across,
-        rule,
-        paper_text,
-        paper_plot,
-        artifact_rerun: number(&text.artifact_rerun),
-        profile: arm.profile.clone().unwrap_or_else(|| at.profile.clone()),
-        note: text.note.clone(),
-    })
-}
-
-fn rule(text: &ClaimText, is_ratio: bool, printed: Option<f64>) -> Checked<Rule> {
-    let name = &text.id;
-    let is_band = text.rule == RuleText::Band;
-    if !is_band && !is_ratio {
-        return wrong(
-            name,
-            "this rule is of a ratio, and there is no `over`",
-            "name the arm under the fraction bar, or `over_case`, or give the measure a `per`",
-        );
-    }
-    if !is_band && (text.low.is_some() || text.high.is_some()) {
-        return wrong(name, "`low` and `high` are for the rule \"band\"", "remove them");
-    }
-    match text.rule {
-        RuleText::Equal => Ok(Rule::Equal),
-        RuleText::Order => Ok(Rule::Order),
-        RuleText::NotBelow => Ok(Rule::NotBelow),
-        RuleText::Factor => match printed.filter(|factor| *factor > 0.0 && *factor != 1.0) {
-            Some(factor) => Ok(Rule::Factor(factor)),
-            None => wrong(
-                name,
-                "no printed factor other than 1",
-                "give `paper_plot` or `paper_text`, printed values, or the rule \"equal\"",
-            ),
-        },
-        RuleText::Band => match (text.low, text.high) {
-            (None, None) => wrong(name, "a band without ends", "give `low`, `high` or both"),
-            (Some(low), Some(high)) if low >= high => {
-                wrong(name, "`low` is not below `high`", "exchange them")
-            }
-            (low, high) => Ok(Rule::Band(low, high)),
-        },
-    }
 }
 
 fn plot(text: &PlotText, names: &Names) -> Checked<Plot> {

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 /// A mistake in an experiment, with its place and cure.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("experiments/{figure}/claims.toml:{line}:{column}: {problem}: {cure}")]
+#[error("experiments/{file}:{line}:{column}: {problem}: {cure}")]
 pub struct FigureError {
-    /// The figure.
-    pub figure: String,
+    /// The file, in the folder of experiments.
+    pub file: String,
     /// Line, from 1.
     pub line: usize,
     /// Column, from 1.
@@ -19,12 +19,22 @@ pub struct FigureError {
 }
 
 impl FigureError {
-    pub(crate) fn at(figure: &str, text: &str, span: Option<Range<usize>>, fault: Fault) -> Self {
+    /// A mistake that the reader of TOML found.
+    pub(crate) fn written(name: &str, text: &str, error: &toml::de::Error) -> Self {
+        let problem = error.message().trim().replace('\n', "; ");
+        Self::at(name, text, error.span(), Fault::new(problem, "see CONTRIBUTING.md, \"Adding a figure\""))
+    }
+
+    pub(crate) fn at(name: &str, text: &str, span: Option<Range<usize>>, fault: Fault) -> Self {
         let offset = span.map_or(0, |span| span.start).min(text.len());
         let before = text.get(..offset).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        Self { figure: figure.to_owned(), line, column, problem: fault.problem, cure: fault.cure }
+        let file = match name.strip_suffix("/statements") {
+            Some(paper) => format!("{paper}/statements.toml"),
+            None => format!("{name}/claims.toml"),
+        };
+        Self { file, line, column, problem: fault.problem, cure: fault.cure }
     }
 }
 

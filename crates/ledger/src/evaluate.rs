@@ -56,7 +56,8 @@ impl Measure {
         let number = if field.is_null() { f64::INFINITY } else { field.as_f64()? };
         let per = self.per.as_ref().map_or(Some(1.0), |per| document.pointer(per)?.as_f64())?;
         let ideal = self.ideal.as_ref().map_or(1.0, |ideal| ideal[case]);
-        Some(Reading { above: number * self.unit.scale(), below: per * ideal })
+        let (above, below) = (number * self.unit.scale(), per * ideal);
+        Some(Reading { above: if self.off_ideal { (above - below).abs() } else { above }, below })
     }
 }
 
@@ -70,7 +71,7 @@ impl Figure {
             let measure = &self.measures[measure];
             runs.filter_map(|(run, document)| Some((run.seed, measure.reading(document, case)?))).collect()
         };
-        let claims = self.claims.iter().map(|claim| {
+        let outcome = |claim: &Claim| {
             let at = |measure: usize, setup: Setup| of(measure, setup.case, setup.arm);
             let (found, seeds) = match (claim.across, claim.terms.as_slice()) {
                 (None, [Term { measure, of, over: None }]) => {
@@ -80,11 +81,18 @@ impl Figure {
                     interval(&self.measures[*measure], &at(*measure, *of), Some(&at(*measure, *over)))
                 }
                 (across, terms) => {
-                    combined(across.unwrap_or(Across::Median), terms.iter().map(|term| by_seed(term, at)))
+                    let xs: Vec<f64> =
+                        terms.iter().map(|term| self.cases[term.of.case].x.unwrap_or_default()).collect();
+                    let parts = parts(across, terms);
+                    combined(
+                        across.unwrap_or(Across::Median),
+                        &xs,
+                        parts.iter().map(|term| by_seed(term, at)),
+                    )
                 }
             };
             self.outcome(size, claim, found, seeds)
-        });
+        };
         let mut rows = Vec::new();
         for &case in &self.runs(size).cases {
             for &arm in &self.cases[case].arms {
@@ -100,7 +108,15 @@ impl Figure {
                 });
             }
         }
-        Record { figure: self.name.clone(), size, claims: claims.collect(), rows }
+        let (claims, checks): (Vec<_>, Vec<_>) =
+            self.claims.iter().partition(|claim| claim.statement.is_some());
+        Record {
+            figure: self.name.clone(),
+            size,
+            claims: claims.into_iter().map(outcome).collect(),
+            checks: checks.into_iter().map(outcome).collect(),
+            rows,
+        }
     }
 
     fn outcome(&self, size: Size, claim: &Claim, found: Option<Interval>, seeds: usize) -> Outcome {
@@ -124,6 +140,10 @@ impl Figure {
                 Verdict::Holds if self.hardware => Verdict::Direction,
                 verdict => verdict,
             },
+            None if seeds > 0 => {
+                notes.push("no number comes of these: one is 0, or never ends".to_owned());
+                Verdict::NotRun
+            }
             _ => {
                 notes.push(format!("{seeds} of {planned} seeds have a value, and a verdict needs six"));
                 Verdict::NotRun
@@ -134,11 +154,15 @@ impl Figure {
         }
         notes.retain(|note| !note.is_empty());
         let (low, high) = claim.rule.band();
+        let ran = found.filter(|_| verdict != Verdict::NotRun);
+        let paper = claim.paper_text.or(claim.paper_plot);
         Outcome {
             id: claim.id.clone(),
+            statement: claim.statement.as_ref().map(|statement| statement.id.clone()),
             text: claim.text.clone(),
-            place: claim.place.clone(),
-            paper_text: claim.paper_text,
+            place: claim.statement.as_ref().map_or_else(String::new, |statement| statement.place.clone()),
+            source: claim.statement.as_ref().map(|statement| statement.source),
+            paper_text: claim.paper_text.map(rounded),
             paper_plot: claim.paper_plot.map(rounded),
             artifact_rerun: claim.artifact_rerun,
             profile: claim.profile.clone(),
@@ -146,9 +170,13 @@ impl Figure {
             measured: found.and_then(|found| finite(found.point)),
             ci_low: found.and_then(|found| finite(found.low)),
             ci_high: found.and_then(|found| finite(found.high)),
+            ratio: ran.zip(paper).and_then(|(found, paper)| finite(rounded(found.point / paper))),
             low: low.map(rounded),
             high: high.map(rounded),
             verdict,
+            close: ran
+                .and_then(|found| claim.rule.close(found))
+                .map(|close| close && verdict == Verdict::Holds),
             note: notes.join("; "),
         }
     }
@@ -221,7 +249,9 @@ fn by_seed(term: &Term, at: impl Fn(usize, Setup) -> Readings) -> Parts {
 /// Resamples draw whole seeds. The largest of several lies too far out in the resamples as well, farthest where all are equal in truth.
 /// So the interval is the wider of two: of what the resamples give, and of the point over what their deviations give, each
 /// median over that of all seeds.
-fn combined(across: Across, terms: impl Iterator<Item = Parts>) -> (Option<Interval>, usize) {
+///
+/// A slope and a mean choose none among several: their interval is that of the resamples.
+fn combined(across: Across, xs: &[f64], terms: impl Iterator<Item = Parts>) -> (Option<Interval>, usize) {
     let terms: Vec<Parts> = terms.collect();
     let in_all = |seed: &&u64| terms.iter().all(|term| term.by_seed.contains_key(*seed));
     let seeds: Vec<u64> =
@@ -246,13 +276,21 @@ fn combined(across: Across, terms: impl Iterator<Item = Parts>) -> (Option<Inter
             let ratios = sorted(under.into_iter());
             ratios[ratios.len() - term.rank]
         });
-        let all = sorted(ranked);
         match across {
-            Across::Max => all[all.len() - 1],
-            Across::Min => all[0],
-            Across::Median => farspan_metrics::median(&all),
+            Across::Slope => slope(xs.iter().copied().zip(ranked)),
+            Across::Mean => {
+                let all: Vec<f64> = ranked.collect();
+                let (of, over) = all.split_at(xs.len());
+                mean(of) / if over.is_empty() { 1.0 } else { mean(over) }
+            }
+            Across::Max => ranked.fold(f64::NEG_INFINITY, f64::max),
+            Across::Min => ranked.fold(f64::INFINITY, f64::min),
+            Across::Median => farspan_metrics::median(&sorted(ranked)),
         }
     };
+    if matches!(across, Across::Slope | Across::Mean) {
+        return (bootstrap(seeds.len(), |drawn| one(medians(drawn))), seeds.len());
+    }
     let truth = medians(&(0..seeds.len()).collect::<Vec<_>>());
     let deviation = |drawn: &[usize]| {
         let over = |(now, truth): (f64, &f64)| match now / truth {
@@ -269,6 +307,31 @@ fn combined(across: Across, terms: impl Iterator<Item = Parts>) -> (Option<Inter
         Interval { low: found.low.min(low), high: found.high.max(high), ..found }
     });
     (found, seeds.len())
+}
+
+/// The terms to combine. A mean of ratios is that of what is over the bar over that of what is under it, which come after each other.
+fn parts(across: Option<Across>, terms: &[Term]) -> Vec<Term> {
+    let under = |term: &Term| match term.over {
+        Some(Over::Setup(of)) => Some(Term { of, over: None, ..*term }),
+        _ => None,
+    };
+    let below: Option<Vec<Term>> = terms.iter().map(under).collect();
+    match below.filter(|_| across == Some(Across::Mean)) {
+        Some(below) => terms.iter().map(|term| Term { over: None, ..*term }).chain(below).collect(),
+        None => terms.to_vec(),
+    }
+}
+
+/// The slope by least squares of the logarithm of y over that of x.
+fn slope(points: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let points: Vec<(f64, f64)> = points.map(|(x, y)| (x.ln(), y.ln())).collect();
+    let n = points.len() as f64;
+    let (mean_x, mean_y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0 / n, y + point.1 / n));
+    let over = |y: fn(&(f64, f64), f64, f64) -> f64| {
+        points.iter().map(|point| y(point, mean_x, mean_y)).sum::<f64>()
+    };
+    over(|(x, y), mean_x, mean_y| (x - mean_x) * (y - mean_y))
+        / over(|(x, _), mean_x, _| (x - mean_x).powi(2))
 }
 
 fn sorted(numbers: impl Iterator<Item = f64>) -> Vec<f64> {

@@ -3,7 +3,8 @@
 use crate::check::check;
 pub use crate::computed::Computed;
 use crate::computed::Tables;
-use crate::error::{Fault, FigureError};
+use crate::error::FigureError;
+use crate::statement::{Statement, Statements};
 use crate::text::FigureText;
 pub use crate::text::{Across, OverSeeds, PlotKind, UnitText as Unit};
 use crate::verdict::Rule;
@@ -62,7 +63,7 @@ pub struct Figure {
     pub measures: Vec<Measure>,
     /// Printed values: case, arm, measure, value in the measure's unit.
     pub printed: Vec<(usize, usize, usize, f64)>,
-    /// The claims.
+    /// How statements of the paper are measured, and then checks of our own.
     pub claims: Vec<Claim>,
     /// The plots.
     pub plots: Vec<Plot>,
@@ -132,6 +133,8 @@ pub struct Measure {
     pub per: Option<String>,
     /// A constant that divides it, by case.
     pub ideal: Option<Vec<f64>>,
+    /// Whether it is how far the number is off that constant, as a share of it.
+    pub off_ideal: bool,
     /// The unit of tables and printed values.
     pub unit: Unit,
     /// Flows that its class must have: a run with fewer has no value.
@@ -142,22 +145,22 @@ pub struct Measure {
     pub table: bool,
 }
 
-/// A claim of the paper.
+/// A number that is judged: a measure of a paper's statement, or a check of our own.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Claim {
     /// The id, `PAPER-FIGURE-...`.
     pub id: String,
-    /// In one line.
+    /// The statement that it measures; a check of our own has none.
+    pub statement: Option<Statement>,
+    /// The measured quantity, in one line.
     pub text: String,
-    /// Where it stands in the paper.
-    pub place: String,
     /// Its number, or, with `across`, its numbers.
     pub terms: Vec<Term>,
     /// How one number comes of several.
     pub across: Option<Across>,
     /// The rule.
     pub rule: Rule,
-    /// The number in the paper's text.
+    /// The number of the paper's text, or derived from it.
     pub paper_text: Option<f64>,
     /// The number in the paper's plot.
     pub paper_plot: Option<f64>,
@@ -235,14 +238,31 @@ impl Figure {
     /// # Errors
     /// A mistake in the text: the error names the place and the cure.
     pub fn parse(name: &str, text: &str, why: &str) -> Result<Self, FigureError> {
-        let written: FigureText = toml::from_str(text).map_err(|error| {
-            let fault = Fault::new(
-                error.message().trim().replace('\n', "; "),
-                "see CONTRIBUTING.md, \"Adding a figure\"",
-            );
-            FigureError::at(name, text, error.span(), fault)
-        })?;
-        check(name, written, why).map_err(|(span, fault)| FigureError::at(name, text, span, fault))
+        let mut own = Statements::default();
+        own.add(name, text)?;
+        Self::parse_among(&own, name, text, why)
+    }
+
+    /// The figure in a `claims.toml`, whose claims may measure statements of the paper's other files.
+    ///
+    /// # Errors
+    /// A mistake in the text: the error names the place and the cure.
+    pub fn parse_among(
+        statements: &Statements,
+        name: &str,
+        text: &str,
+        why: &str,
+    ) -> Result<Self, FigureError> {
+        let written: FigureText =
+            toml::from_str(text).map_err(|error| FigureError::written(name, text, &error))?;
+        check(name, written, why, statements)
+            .map_err(|(span, fault)| FigureError::at(name, text, span, fault))
+    }
+
+    /// The part before the stroke of its name.
+    #[must_use]
+    pub fn paper(&self) -> &str {
+        self.name.split('/').next().unwrap_or_default()
     }
 
     /// The name with dashes, as ids and pages have it.
@@ -272,6 +292,16 @@ impl Figure {
         }
         document[COMPUTED] = Value::Object(numbers);
         Ok(())
+    }
+
+    /// Leaves our own checks alone, and the cases and arms that they need.
+    pub fn keep_checks(&mut self) {
+        self.claims.retain(|claim| claim.statement.is_none());
+        let needed: Vec<Setup> =
+            self.claims.iter().flat_map(|claim| &claim.terms).flat_map(Term::setups).collect();
+        for (number, case) in self.cases.iter_mut().enumerate() {
+            case.arms.retain(|arm| needed.contains(&Setup { case: number, arm: *arm }));
+        }
     }
 
     /// Seeds and cases of a size.

@@ -1,6 +1,7 @@
 //! Figures of papers: the runs that they need, the claims that the papers make of them, and verdicts computed from results.
 //!
-//! A folder `experiments/PAPER/FIGURE/` is a figure: `claims.toml` ([`Figure::parse`]) and `why.md`. Its runs are cases x
+//! A folder `experiments/PAPER/FIGURE/` is a figure: `claims.toml` ([`Figure::parse`]) and `why.md`. What the paper says is a
+//! [`Statement`]; claims measure it, and checks are our own. Its runs are cases x
 //! arms x seeds ([`Figure::plan`]), and [`Figure::evaluate`] makes a [`Record`] of their documents: a verdict a claim, a row
 //! an arm; [`Figure::complete`] adds to them what is computed from samples and flows. [`Ledger`] keeps the records,
 //! [`pages`](pages()) makes the pages of the book from them.
@@ -18,27 +19,33 @@
 
 mod catalog;
 mod check;
+mod claims;
 mod computed;
 mod error;
 mod evaluate;
 mod figure;
+mod ledger_page;
 mod page;
 mod plan;
 mod plot;
 mod record;
+mod standing;
+mod statement;
 mod text;
 mod verdict;
 
-pub use catalog::{SelectionError, figures, items, select};
+pub use catalog::{SelectionError, figures, items, papers, select};
 pub use computed::{Event, FlowsMeasure, Level, Moment, Period, SeriesMeasure, Subject};
 pub use error::FigureError;
 pub use figure::{
     Across, Arm, Case, Claim, Computed, Figure, Measure, Over, OverSeeds, Plot, PlotKind, Setup, Size,
     SizeRuns, Term, Unit,
 };
-pub use page::pages;
+pub use page::{Texts, pages};
 pub use plan::Run;
 pub use plot::svg;
 pub use record::{Cell, Ledger, Outcome, Record, Regression, Row};
+pub use standing::Standing;
+pub use statement::{Cause, Comparison, Paper, Source, Statement, Statements};
 pub use text::{Combine, FlowTake, SampledProbe, Take};
 pub use verdict::{Interval, Rule, SEEDS_FOR_A_VERDICT, Verdict};

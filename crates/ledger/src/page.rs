@@ -1,8 +1,11 @@
-//! The pages of the book that the ledger makes: a table and a plot first, then verdicts, then reasons.
+//! The pages of the book that the ledger makes. That of a figure: a table and a plot first, then verdicts, then reasons.
 
 use crate::figure::{Figure, Size, Unit};
+use crate::ledger_page;
 use crate::plot::svg;
 use crate::record::{Cell, Ledger, Outcome, Record};
+use crate::standing::Judged;
+use crate::statement::Paper;
 use crate::verdict::Verdict;
 use std::fmt::Write as _;
 
@@ -10,25 +13,44 @@ use std::fmt::Write as _;
 const MADE: &str = "<!-- made: ledger -->";
 const END: &str = "<!-- end -->";
 
-/// The files that follow from the ledger, by their path in a checkout; `readme` and `contents` are the texts of `README.md`
-/// and `docs/src/SUMMARY.md`, of which a part is made.
+/// Texts of a checkout of which a part is made.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Texts {
+    /// `README.md`.
+    pub readme: String,
+    /// `docs/src/introduction.md`.
+    pub introduction: String,
+    /// `docs/src/SUMMARY.md`.
+    pub contents: String,
+}
+
+/// The files that follow from the ledger, by their path in a checkout.
 #[must_use]
-pub fn pages(figures: &[Figure], ledger: &Ledger, readme: &str, contents: &str) -> Vec<(String, String)> {
+pub fn pages(figures: &[Figure], papers: &[Paper], ledger: &Ledger, texts: &Texts) -> Vec<(String, String)> {
     let records: Vec<(&Figure, Record)> = figures
         .iter()
         .map(|figure| {
-            (figure, ledger.record(&figure.name).cloned().unwrap_or_else(|| Record::of_none(figure)))
+            let record = ledger.record(&figure.name).cloned();
+            (figure, record.map_or_else(|| Record::of_none(figure), |record| record.completed(figure)))
         })
         .collect();
+    let all = ledger_page::all(papers, &records);
     let mut made = vec![
-        ("README.md".to_owned(), between(readme, &result_line(&records))),
-        ("docs/src/SUMMARY.md".to_owned(), listed(contents, figures)),
-        ("docs/src/ledger.md".to_owned(), ledger_page(&records)),
+        ("README.md".to_owned(), between(&texts.readme, &result_line(&all, &records))),
+        ("docs/src/introduction.md".to_owned(), between(&texts.introduction, &introduction(&all))),
+        ("docs/src/SUMMARY.md".to_owned(), listed(&texts.contents, figures, papers)),
+        ("docs/src/ledger.md".to_owned(), ledger_page::first_screen(&all)),
+        ("docs/src/verdicts.md".to_owned(), ledger_page::RULES.to_owned()),
+        ("docs/src/own-checks.md".to_owned(), ledger_page::checks_page(&records)),
         (
             "docs/ledger.md".to_owned(),
-            format!("# The ledger\n\n{} [Claim by claim](src/ledger.md).\n", counted(&records)),
+            format!("# The ledger\n\n{} [Paper by paper](src/ledger.md).\n", ledger_page::sentence(&all)),
         ),
     ];
+    for (paper, judged) in &all {
+        let page = ledger_page::paper_page(paper, judged);
+        made.push((format!("docs/src/papers/{}.md", paper.folder), page));
+    }
     for (figure, record) in &records {
         let picture = svg(figure, record);
         let name = format!("docs/src/figures/{}", figure.slug());
@@ -47,11 +69,22 @@ fn between(text: &str, part: &str) -> String {
 
 /// The heading of the book's last part.
 const FIGURES: &str = "# Figures";
+/// The line of the book's contents under which the papers stand.
+const LEDGER: &str = "(ledger.md)\n";
 
-/// The book's contents, and after all else a line a figure, which begins with its paper.
-fn listed(contents: &str, figures: &[Figure]) -> String {
+/// The book's contents: the papers under the ledger, and after all else a line a figure, which begins with its paper.
+fn listed(contents: &str, figures: &[Figure], papers: &[Paper]) -> String {
     let before = contents.split_once(FIGURES).map_or(contents, |(before, _)| before);
     let mut text = format!("{}\n\n{FIGURES}\n\n", before.trim_end());
+    if let Some((head, rest)) = text.split_once(LEDGER) {
+        // The lines that were made before are those indented under it.
+        let kept: Vec<&str> = rest.lines().skip_while(|line| line.starts_with("  ")).collect();
+        let mut own: Vec<String> =
+            papers.iter().map(|paper| format!("  - [{}](papers/{}.md)", paper.name, paper.folder)).collect();
+        own.push("  - [How a verdict is made](verdicts.md)".to_owned());
+        own.push("  - [Our own checks](own-checks.md)".to_owned());
+        text = format!("{head}{LEDGER}{}\n{}\n", own.join("\n"), kept.join("\n"));
+    }
     for figure in figures {
         let paper = figure.place.split([',', ':']).next().unwrap_or_default();
         writeln!(text, "- [{paper}: {}](figures/{}.md)", figure.title, figure.slug())
@@ -60,91 +93,24 @@ fn listed(contents: &str, figures: &[Figure]) -> String {
     text
 }
 
-/// Whether a claim stands in a paper: the place of the others says that it is a case of ours.
-fn is_of_a_paper(claim: &Outcome) -> bool {
-    !["not in the paper", "does not give", "beside"].iter().any(|ours| claim.place.contains(ours))
-}
-
-/// How many claims of the papers have which verdict, and how many of our own hold, in two sentences.
-fn counted(records: &[(&Figure, Record)]) -> String {
-    let claims = records.iter().flat_map(|(_, record)| &record.claims);
-    let (papers, own): (Vec<_>, Vec<_>) = claims.partition(|claim| is_of_a_paper(claim));
-    let count = |claims: &[&Outcome], verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
-    let of = |verdict| count(&papers, verdict);
+fn introduction(all: &[(&Paper, Vec<Judged<'_>>)]) -> String {
     format!(
-        "Of {} claims of the papers in {} figures, {} hold, {} have the right direction, {} are inconclusive, {} differ and {} are \
-         not run. Beside them stand {} of our own, of which {} hold.",
-        papers.len(),
-        records.len(),
-        of(Verdict::Holds),
-        of(Verdict::Direction),
-        of(Verdict::Inconclusive),
-        of(Verdict::Differs),
-        of(Verdict::NotRun),
-        own.len(),
-        count(&own, Verdict::Holds),
+        "{} [The ledger](ledger.md).\n\n{}",
+        ledger_page::sentence(all),
+        ledger_page::counts(all, "papers/")
     )
 }
 
-fn result_line(records: &[(&Figure, Record)]) -> String {
+fn result_line(all: &[(&Paper, Vec<Judged<'_>>)], records: &[(&Figure, Record)]) -> String {
     let shown = records.iter().find(|(figure, record)| figure.name == "uno/fig10" && !record.rows.is_empty());
     let picture = shown.map_or_else(String::new, |(figure, _)| {
         format!("\n[![{}](docs/src/figures/{}.svg)](docs/src/figures/{1}.md)\n", figure.title, figure.slug())
     });
     format!(
-        "{} [Claim by claim](docs/src/ledger.md); `farspan reproduce --all` runs them again.\n{picture}",
-        counted(records)
+        "{} [The ledger](docs/src/ledger.md); `farspan reproduce --all` runs them again.\n\n{}{picture}",
+        ledger_page::sentence(all),
+        ledger_page::counts(all, "docs/src/papers/"),
     )
-}
-
-const RULES: &str = "\
-| verdict | when |
-|---|---|
-| holds | of a printed factor: the median of the ratios paired by seed lies between the factor's square root and its square, and the 95% interval excludes 1; of *equal*: within a tenth, the interval within 0.8 and 1.25; of an order: the interval is above 1; of *outperforms or matches*: above 1, or at least 0.9 with the interval above 0.8; of a band: the whole interval is in it |
-| direction | the interval is on the paper's side of 1, the median outside the band; or the paper measured on hardware that is not simulated, and the rule is met |
-| inconclusive | the interval contains 1, or reaches over an end of the band |
-| differs | the other side |
-| not run | fewer than six seeds with a value, or not part of the size that ran |
-
-What never ends counts as infinite. A 99% quantile needs 1,000 flows. Intervals are bootstraps over seeds, of shares of counts
-Wilson's. No number of a table is typed in: `farspan reproduce --accept` writes this page, the figures' and `docs/ledger.json`, and a
-claim that holds there and no longer does ends `farspan reproduce` with 3.
-";
-
-fn ledger_page(records: &[(&Figure, Record)]) -> String {
-    let mut text = format!(
-        "# The ledger\n\n{}\n\n| figure | size | holds | direction | inconclusive | differs | not run |\n|---|---|---|---|---|---|---|\n",
-        counted(records)
-    );
-    for (figure, record) in records {
-        let of = |verdict| record.claims.iter().filter(|claim| claim.verdict == verdict).count().to_string();
-        let counts: Vec<String> = Verdict::ALL.into_iter().map(of).collect();
-        writeln!(
-            text,
-            "| [{}](figures/{}.md) | {} | {} |",
-            figure.title,
-            figure.slug(),
-            size(record),
-            counts.join(" | ")
-        )
-        .expect("text can be written to");
-    }
-    text += &format!("\n{RULES}");
-    for (figure, record) in records {
-        text += &format!(
-            "\n## {}\n\n[`{}`](figures/{}.md), {}.\n\n",
-            figure.title,
-            figure.name,
-            figure.slug(),
-            figure.place
-        );
-        text += &verdicts(record);
-    }
-    text
-}
-
-fn size(record: &Record) -> &'static str {
-    if record.rows.is_empty() { "not run" } else { record.size.name() }
 }
 
 fn figure_page(figure: &Figure, record: &Record, picture: bool) -> String {
@@ -166,7 +132,12 @@ fn figure_page(figure: &Figure, record: &Record, picture: bool) -> String {
     if !record.rows.is_empty() {
         text += &format!("\n{}", table(figure, record));
     }
-    text += &format!("\n## Verdicts\n\n{}", verdicts(record));
+    if !record.claims.is_empty() {
+        text += &format!("\n## What the paper states\n\n{}", statements(figure, record));
+    }
+    if !record.checks.is_empty() {
+        text += &format!("\n## Our own checks\n\n{}", checks(record));
+    }
     if !figure.why.trim().is_empty() {
         text += &format!("\n## Why\n\n{}\n", figure.why.trim());
     }
@@ -188,7 +159,7 @@ fn table(figure: &Figure, record: &Record) -> String {
         let unit = measure.unit.name();
         if unit.is_empty() { measure.label.clone() } else { format!("{}, {unit}", measure.label) }
     }));
-    let mut text = row(&heading) + &row(&vec!["---".to_owned(); heading.len()]);
+    let mut text = row(&heading) + &rule_of(heading.len());
     for values in &record.rows {
         let found = (
             figure.cases.iter().position(|case| case.name == values.case),
@@ -211,8 +182,13 @@ fn table(figure: &Figure, record: &Record) -> String {
     text
 }
 
-fn row(cells: &[String]) -> String {
+pub(crate) fn row(cells: &[String]) -> String {
     format!("| {} |\n", cells.join(" | "))
+}
+
+/// The line under a heading of so many cells.
+pub(crate) fn rule_of(cells: usize) -> String {
+    row(&vec!["---".to_owned(); cells])
 }
 
 /// Median, range, seeds if not all have a value, and what is printed.
@@ -233,35 +209,83 @@ fn number(cell: Option<&Cell>, runs: usize, printed: Option<f64>) -> String {
     text
 }
 
-fn verdicts(record: &Record) -> String {
-    let heading =
-        ["claim", "paper's text", "plot", "its code", "measured, 95% interval", "band", "profile", "verdict"];
-    let mut text = row(&heading.map(str::to_owned)) + &row(&vec!["---".to_owned(); heading.len()]);
-    for claim in &record.claims {
+/// The claims by statement: what it says in the first row of each, and where.
+fn statements(figure: &Figure, record: &Record) -> String {
+    let heading = [
+        "the paper states",
+        "measured here",
+        "printed",
+        "its code",
+        "median, 95% interval",
+        "ratio",
+        "band",
+        "profile",
+        "verdict",
+    ];
+    let mut text = row(&heading.map(str::to_owned)) + &rule_of(heading.len());
+    let mut last = "";
+    for (claim, outcome) in record.of(figure) {
+        let Some(statement) = &claim.statement else { continue };
+        let said = if last == statement.id {
+            String::new()
+        } else {
+            format!("{} ({})", statement.text, statement.place)
+        };
+        last = &statement.id;
+        let number =
+            claim.paper_text.or(claim.paper_plot).map_or_else(String::new, |number| show(Some(number)));
+        let printed = match &statement.paper {
+            Some(printed) if *printed != number => format!("{printed}: {number}"),
+            _ => number,
+        };
         let optional = |number: Option<f64>| number.map_or_else(String::new, |number| show(Some(number)));
-        let note = if claim.note.is_empty() { String::new() } else { format!(" ({})", claim.note) };
+        let verdict = match outcome.close {
+            Some(true) => "close".to_owned(),
+            _ => outcome.verdict.name().replace('_', " "),
+        };
         text += &row(&[
-            claim.text.clone() + &note,
-            optional(claim.paper_text),
-            optional(claim.paper_plot),
-            optional(claim.artifact_rerun),
-            measured(claim),
-            band(claim),
-            claim.profile.clone(),
-            claim.verdict.name().replace('_', " "),
+            said,
+            noted(outcome),
+            printed,
+            optional(outcome.artifact_rerun),
+            interval(outcome),
+            optional(outcome.ratio),
+            band(outcome),
+            outcome.profile.clone(),
+            verdict,
         ]);
     }
     text
 }
 
-fn measured(claim: &Outcome) -> String {
+fn checks(record: &Record) -> String {
+    let heading = ["check", "median, 95% interval", "band", "profile", "verdict"];
+    let mut text = row(&heading.map(str::to_owned)) + &rule_of(heading.len());
+    for check in &record.checks {
+        text += &row(&[
+            noted(check),
+            interval(check),
+            band(check),
+            check.profile.clone(),
+            check.verdict.name().replace('_', " "),
+        ]);
+    }
+    text
+}
+
+fn noted(outcome: &Outcome) -> String {
+    let note = if outcome.note.is_empty() { String::new() } else { format!(" ({})", outcome.note) };
+    outcome.text.clone() + &note
+}
+
+pub(crate) fn interval(claim: &Outcome) -> String {
     match claim.verdict {
         Verdict::NotRun => String::new(),
         _ => format!("{} [{}, {}]", show(claim.measured), show(claim.ci_low), show(claim.ci_high)),
     }
 }
 
-fn band(claim: &Outcome) -> String {
+pub(crate) fn band(claim: &Outcome) -> String {
     match (claim.low, claim.high) {
         (Some(low), Some(high)) => format!("{} to {}", show(Some(low)), show(Some(high))),
         (Some(low), None) => format!("above {}", show(Some(low))),

@@ -1,6 +1,7 @@
 //! The results of a figure as `farspan reproduce` gives them, and the ledger of all figures.
 
-use crate::figure::{Figure, Size};
+use crate::figure::{Claim, Figure, Size};
+use crate::statement::Source;
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,8 +15,10 @@ pub struct Record {
     pub figure: String,
     /// How much was run.
     pub size: Size,
-    /// The claims.
+    /// How the paper's statements were found.
     pub claims: Vec<Outcome>,
+    /// Our own checks.
+    pub checks: Vec<Outcome>,
     /// The numbers of each case and arm.
     pub rows: Vec<Row>,
 }
@@ -26,10 +29,14 @@ pub struct Record {
 pub struct Outcome {
     /// The id.
     pub id: String,
-    /// In one line.
+    /// The id of the statement that it measures; none of a check of our own.
+    pub statement: Option<String>,
+    /// The measured quantity, in one line.
     pub text: String,
-    /// Where it stands in the paper.
+    /// Where the statement stands in the paper.
     pub place: String,
+    /// Where the paper's number stands.
+    pub source: Option<Source>,
     /// The number in the paper's text.
     pub paper_text: Option<f64>,
     /// The number in the paper's plot.
@@ -46,12 +53,16 @@ pub struct Outcome {
     pub ci_low: Option<f64>,
     /// Upper end.
     pub ci_high: Option<f64>,
+    /// The number over the paper's.
+    pub ratio: Option<f64>,
     /// Lower end of the band.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
     /// The verdict.
     pub verdict: Verdict,
+    /// Whether what holds is near the paper's number, too; null where there is none.
+    pub close: Option<bool>,
     /// A note for the reader.
     pub note: String,
 }
@@ -94,13 +105,43 @@ pub(crate) fn rounded(x: f64) -> f64 {
 }
 
 impl Record {
+    /// Claims and checks.
+    pub fn all(&self) -> impl Iterator<Item = &Outcome> {
+        self.claims.iter().chain(&self.checks)
+    }
+
+    /// Every claim and check of the figure as it is now: those that this record lacks have not been run.
+    pub(crate) fn completed(mut self, figure: &Figure) -> Self {
+        let Self { claims, checks, .. } = Self::of_none(figure);
+        let mut known: BTreeMap<String, Outcome> =
+            self.claims.into_iter().chain(self.checks).map(|outcome| (outcome.id.clone(), outcome)).collect();
+        let mut complete = |all: Vec<Outcome>| -> Vec<Outcome> {
+            all.into_iter().map(|outcome| known.remove(&outcome.id).unwrap_or(outcome)).collect()
+        };
+        self.claims = complete(claims);
+        self.checks = complete(checks);
+        self
+    }
+
+    /// The claims and checks of a figure, each with its outcome.
+    ///
+    /// # Panics
+    /// If one has none: [`Record::completed`] comes first.
+    pub(crate) fn of<'a>(&'a self, figure: &'a Figure) -> impl Iterator<Item = (&'a Claim, &'a Outcome)> {
+        let outcome = |claim: &Claim| self.all().find(|outcome| outcome.id == claim.id);
+        figure
+            .claims
+            .iter()
+            .map(move |claim| (claim, outcome(claim).expect("a claim of the figure has an outcome")))
+    }
+
     /// The record of a figure that nobody ran.
     #[must_use]
     pub fn of_none(figure: &Figure) -> Self {
         let mut record = figure.evaluate(Size::Smoke, &[]);
         record.rows.clear();
-        for claim in &mut record.claims {
-            claim.note.clear();
+        for claim in record.claims.iter_mut().chain(&mut record.checks) {
+            "not run yet".clone_into(&mut claim.note);
         }
         record
     }
@@ -110,7 +151,7 @@ impl Record {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ledger {
-    /// In the order of the experiments.
+    /// In the order of the experiments; a figure has one for each size that was run, the smallest first.
     pub figures: Vec<Record>,
 }
 
@@ -135,35 +176,34 @@ impl Ledger {
         serde_json::from_str(text).expect("the committed ledger can be read")
     }
 
-    /// The record of a figure.
+    /// The record of a figure, of the largest size that was run.
     #[must_use]
     pub fn record(&self, figure: &str) -> Option<&Record> {
-        self.figures.iter().find(|record| record.figure == figure)
+        self.figures.iter().filter(|record| record.figure == figure).max_by_key(|record| record.size)
     }
 
-    /// The claims that this ledger holds and the record does not. None at smoke size; at another size than the ledger's
-    /// none of those that were not run.
+    /// The claims and checks that this ledger holds at the record's size and the record does not. None at smoke size.
     #[must_use]
     pub fn regressions(&self, record: &Record) -> Vec<Regression> {
-        let Some(before) = self.record(&record.figure).filter(|_| record.size != Size::Smoke) else {
+        let is_same = |other: &&Record| (&other.figure, other.size) == (&record.figure, record.size);
+        let Some(before) = self.figures.iter().find(is_same).filter(|_| record.size != Size::Smoke) else {
             return Vec::new();
         };
-        let held =
-            |id: &str| before.claims.iter().any(|claim| claim.id == id && claim.verdict == Verdict::Holds);
-        let fallen = |verdict: Verdict| match verdict {
-            Verdict::Holds => false,
-            Verdict::NotRun => before.size == record.size,
-            _ => true,
-        };
-        let now = record.claims.iter().filter(|claim| fallen(claim.verdict) && held(&claim.id));
+        let held = |id: &str| before.all().any(|claim| claim.id == id && claim.verdict == Verdict::Holds);
+        let now = record.all().filter(|claim| claim.verdict != Verdict::Holds && held(&claim.id));
         now.map(|claim| Regression { id: claim.id.clone(), verdict: claim.verdict }).collect()
     }
 
-    /// Takes a record in, in place of the figure's former one; `order` is that of the figures.
+    /// Takes a record in, in place of the figure's former one of this size; `order` is that of the figures.
     pub fn accept(&mut self, record: Record, order: &[&str]) {
-        self.figures.retain(|other| other.figure != record.figure && order.contains(&other.figure.as_str()));
+        let stays = |other: &Record| {
+            let is_same = (&other.figure, other.size) == (&record.figure, record.size);
+            !is_same && order.contains(&other.figure.as_str())
+        };
+        self.figures.retain(stays);
         self.figures.push(record);
-        self.figures.sort_by_key(|record| order.iter().position(|name| *name == record.figure));
+        let place = |record: &Record| order.iter().position(|name| *name == record.figure);
+        self.figures.sort_by_key(|record| (place(record), record.size));
     }
 
     /// As JSON, a claim and a row a line, so that a difference is read by line.
@@ -175,10 +215,11 @@ impl Ledger {
             let (figure, size) = (json(&record.figure), json(&record.size));
             let lines = |lines: Vec<String>| lines.join(",\n  ");
             let claims = lines(record.claims.iter().map(json).collect());
+            let checks = lines(record.checks.iter().map(json).collect());
             let rows = lines(record.rows.iter().map(json).collect());
             write!(
                 text,
-                "{comma}\n{{\"figure\": {figure}, \"size\": {size},\n \"claims\": [\n  {claims}],\n \"rows\": [\n  {rows}]}}"
+                "{comma}\n{{\"figure\": {figure}, \"size\": {size},\n \"claims\": [\n  {claims}],\n \"checks\": [\n  {checks}],\n \"rows\": [\n  {rows}]}}"
             )
             .expect("text can be written to");
         }

@@ -34,7 +34,15 @@ pub(crate) struct FigureText {
     pub(crate) measure: Vec<MeasureText>,
     #[serde(default)]
     pub(crate) printed: Printed,
+    /// `Statements` reads them.
+    #[serde(default, rename = "statement")]
+    _statement: serde::de::IgnoredAny,
+    /// How statements of the paper are measured.
+    #[serde(default)]
     pub(crate) claim: Vec<ClaimText>,
+    /// Numbers of our own, which no paper states.
+    #[serde(default)]
+    pub(crate) check: Vec<ClaimText>,
     #[serde(default)]
     pub(crate) plot: Vec<PlotText>,
 }
@@ -91,7 +99,9 @@ pub(crate) struct MeasureText {
     pub(crate) series: Option<SeriesText>,
     pub(crate) flows: Option<FlowsText>,
     pub(crate) per: Option<String>,
-    pub(crate) ideal: Option<Numbers>,
+    pub(crate) ideal: Option<Numbers<f64>>,
+    #[serde(default)]
+    pub(crate) off_ideal: bool,
     #[serde(default)]
     pub(crate) unit: UnitText,
     pub(crate) least_flows: Option<u64>,
@@ -272,8 +282,9 @@ pub enum OverSeeds {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClaimText {
     pub(crate) id: Name,
+    /// The statement of the paper that it measures: `ID`, `FIGURE/ID`, or `statements/ID`.
+    pub(crate) statement: Option<Name>,
     pub(crate) text: String,
-    pub(crate) place: Option<String>,
     pub(crate) measure: Spanned<OneOrMore>,
     pub(crate) of: Vec<Name>,
     pub(crate) over: Option<Spanned<OneOrMore>>,
@@ -286,9 +297,7 @@ pub(crate) struct ClaimText {
     pub(crate) rule: RuleText,
     pub(crate) low: Option<f64>,
     pub(crate) high: Option<f64>,
-    pub(crate) paper_text: Option<Numbers>,
-    pub(crate) paper_plot: Option<Numbers>,
-    pub(crate) artifact_rerun: Option<Numbers>,
+    pub(crate) artifact_rerun: Option<Numbers<f64>>,
     #[serde(default)]
     pub(crate) note: String,
 }
@@ -321,12 +330,19 @@ pub enum Across {
     Min,
     /// The middle one: "in most cases".
     Median,
+    /// Their mean: "on average".
+    Mean,
+    /// The least-squares slope of their logarithm over that of the cases' `x`: 1 is linear growth, 0 is none.
+    Slope,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RuleText {
     Factor,
+    Value,
+    AtMost,
+    AtLeast,
     Equal,
     Order,
     NotBelow,
@@ -357,43 +373,64 @@ pub enum PlotKind {
     Lines,
 }
 
-/// A number, or one for each `CASE/ARM`, `ARM` or `CASE`.
-pub(crate) enum Numbers {
-    One(f64),
-    Each(BTreeMap<Name, f64>),
+/// A number, or one for each `CASE/ARM`, `ARM` or `CASE`; `T` is a number, or one with a unit, as printed.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Numbers<T> {
+    One(T),
+    Each(BTreeMap<Name, T>),
 }
 
-impl Numbers {
+impl<T> Numbers<T> {
     /// The number of an arm in a case.
-    pub(crate) fn of(&self, case: &str, arm: &str) -> Option<f64> {
+    pub(crate) fn of(&self, case: &str, arm: &str) -> Option<&T> {
         match self {
-            Self::One(number) => Some(*number),
+            Self::One(number) => Some(number),
             Self::Each(table) => {
                 let both = format!("{case}/{arm}");
-                [both.as_str(), arm, case].iter().find_map(|key| table.get(*key)).copied()
+                [both.as_str(), arm, case].iter().find_map(|key| table.get(*key))
             }
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Numbers {
+/// A kind of value of [`Numbers`], and how it is written.
+pub(crate) trait OneNumber: Sized {
+    const EXPECTED: &'static str;
+    fn of_float<E: Error>(number: f64) -> Result<Self, E>;
+    fn of_text<E: Error>(text: &str) -> Result<Self, E>;
+}
+
+impl OneNumber for f64 {
+    const EXPECTED: &'static str = "a number, or a table of numbers by \"CASE/ARM\", \"ARM\" or \"CASE\"";
+    fn of_float<E: Error>(number: f64) -> Result<Self, E> {
+        Ok(number)
+    }
+    fn of_text<E: Error>(text: &str) -> Result<Self, E> {
+        Err(E::invalid_type(serde::de::Unexpected::Str(text), &"a number"))
+    }
+}
+
+impl<'de, T: OneNumber + Deserialize<'de>> Deserialize<'de> for Numbers<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct NumbersVisitor;
-        impl<'de> Visitor<'de> for NumbersVisitor {
-            type Value = Numbers;
+        struct NumbersVisitor<T>(std::marker::PhantomData<T>);
+        impl<'de, T: OneNumber + Deserialize<'de>> Visitor<'de> for NumbersVisitor<T> {
+            type Value = Numbers<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number, or a table of numbers by \"CASE/ARM\", \"ARM\" or \"CASE\"")
+                f.write_str(T::EXPECTED)
             }
-            fn visit_f64<E: Error>(self, number: f64) -> Result<Numbers, E> {
-                Ok(Numbers::One(number))
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Numbers<T>, E> {
+                T::of_float(number).map(Numbers::One)
             }
-            fn visit_i64<E: Error>(self, number: i64) -> Result<Numbers, E> {
-                Ok(Numbers::One(number as f64))
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Numbers<T>, E> {
+                T::of_float(number as f64).map(Numbers::One)
             }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Numbers, A::Error> {
+            fn visit_str<E: Error>(self, text: &str) -> Result<Numbers<T>, E> {
+                T::of_text(text).map(Numbers::One)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Numbers<T>, A::Error> {
                 BTreeMap::deserialize(MapAccessDeserializer::new(map)).map(Numbers::Each)
             }
         }
-        deserializer.deserialize_any(NumbersVisitor)
+        deserializer.deserialize_any(NumbersVisitor(std::marker::PhantomData))
     }
 }

@@ -55,6 +55,12 @@ pub struct Interval {
 pub enum Rule {
     /// A ratio of this printed factor, other than 1.
     Factor(f64),
+    /// This printed value, above 0: within a quarter of it.
+    Value(f64),
+    /// At most this printed bound; of a ratio if `true`.
+    AtMost(f64, bool),
+    /// At least this printed bound; of a ratio if `true`.
+    AtLeast(f64, bool),
     /// A ratio of about 1: within a tenth, the interval within [0.8, 1.25].
     Equal,
     /// A ratio above 1.
@@ -65,6 +71,12 @@ pub enum Rule {
     Band(Option<f64>, Option<f64>),
 }
 
+/// So far from a printed value may one that holds be.
+const NEAR: f64 = 0.25;
+/// So much of the logarithm of a printed factor may one that is close lack, or have more.
+const CLOSE_FACTOR: f64 = 0.25;
+/// So far from 1 may a ratio be that is close to equal.
+const CLOSE_EQUAL: f64 = 0.05;
 /// The band of a ratio that is called equal.
 const EQUAL: (f64, f64) = (0.9, 1.1);
 /// The ends between which its interval must lie.
@@ -79,6 +91,9 @@ impl Rule {
                 let (a, b) = (factor.sqrt(), factor * factor);
                 (Some(a.min(b)), Some(a.max(b)))
             }
+            Self::Value(value) => (Some(value * (1.0 - NEAR)), Some(value * (1.0 + NEAR))),
+            Self::AtMost(bound, _) => (None, Some(bound)),
+            Self::AtLeast(bound, _) => (Some(bound), None),
             Self::Equal => (Some(EQUAL.0), Some(EQUAL.1)),
             Self::Order => (Some(1.0), None),
             Self::NotBelow => (Some(EQUAL.0), None),
@@ -113,14 +128,45 @@ impl Rule {
                     false => Verdict::Inconclusive,
                 }
             }
-            Self::Band(low, high) => match inside(band, found.low) && inside(band, found.high) {
-                true => Verdict::Holds,
-                false if outside(low.unwrap_or(f64::NEG_INFINITY), high.unwrap_or(f64::INFINITY)) => {
-                    Verdict::Differs
+            Self::AtLeast(bound, true) if bound > 1.0 && found.point < bound && found.low > 1.0 => {
+                Verdict::Direction
+            }
+            Self::AtMost(bound, true) if bound < 1.0 && found.point > bound && found.high < 1.0 => {
+                Verdict::Direction
+            }
+            Self::Value(_) | Self::Band(..) | Self::AtMost(..) | Self::AtLeast(..) => {
+                match inside(band, found.low) && inside(band, found.high) {
+                    true => Verdict::Holds,
+                    false
+                        if outside(band.0.unwrap_or(f64::NEG_INFINITY), band.1.unwrap_or(f64::INFINITY)) =>
+                    {
+                        Verdict::Differs
+                    }
+                    false => Verdict::Inconclusive,
                 }
-                false => Verdict::Inconclusive,
-            },
+            }
         }
+    }
+
+    /// Whether it has a printed number, or says that two things are equal.
+    #[must_use]
+    pub const fn can_be_close(self) -> bool {
+        !matches!(self, Self::Order | Self::NotBelow | Self::Band(..))
+    }
+
+    /// Whether what holds is near the printed number, too; a bound that holds is. `None` where the rule has none.
+    #[must_use]
+    pub fn close(self, found: Interval) -> Option<bool> {
+        let near = match self {
+            Self::Factor(factor) => {
+                (found.point.ln() - factor.ln()).abs() <= CLOSE_FACTOR * factor.ln().abs()
+            }
+            Self::Value(value) => (found.point - value).abs() <= NEAR * value,
+            Self::Equal => (found.point - 1.0).abs() <= CLOSE_EQUAL + f64::EPSILON,
+            Self::AtMost(..) | Self::AtLeast(..) => true,
+            Self::Order | Self::NotBelow | Self::Band(..) => return None,
+        };
+        Some(near && self.verdict(found) == Verdict::Holds)
     }
 }
 
@@ -191,6 +237,41 @@ mod tests {
         assert_eq!(verdict(rule, 0.85, 0.89, 0.95), Verdict::Inconclusive);
         assert_eq!(verdict(rule, 0.8, 0.85, 0.899), Verdict::Differs);
         assert_eq!(verdict(rule, 1.101, 1.12, 1.2), Verdict::Differs);
+    }
+
+    #[test]
+    fn a_value_holds_within_a_quarter() {
+        let rule = Rule::Value(40.0);
+        assert_eq!(verdict(rule, 30.0, 40.0, 50.0), Verdict::Holds);
+        assert_eq!(verdict(rule, 29.9, 40.0, 50.0), Verdict::Inconclusive);
+        assert_eq!(verdict(rule, 50.1, 60.0, 70.0), Verdict::Differs);
+    }
+
+    #[test]
+    fn a_printed_bound_on_a_ratio_has_a_direction() {
+        let rule = Rule::AtLeast(30.0, true);
+        assert_eq!(verdict(rule, 31.0, 40.0, 50.0), Verdict::Holds);
+        assert_eq!(verdict(rule, 29.0, 40.0, 50.0), Verdict::Inconclusive);
+        assert_eq!(verdict(rule, 2.0, 3.0, 4.0), Verdict::Direction);
+        assert_eq!(verdict(rule, 0.5, 2.0, 4.0), Verdict::Differs);
+        assert_eq!(verdict(Rule::AtLeast(30.0, false), 2.0, 3.0, 4.0), Verdict::Differs);
+        assert_eq!(verdict(Rule::AtMost(0.5, true), 0.6, 0.7, 0.8), Verdict::Direction);
+        assert_eq!(verdict(Rule::AtMost(1.05, true), 1.06, 1.1, 1.2), Verdict::Differs);
+        assert_eq!(verdict(Rule::AtMost(10.0, false), 1.0, 2.0, 10.0), Verdict::Holds);
+    }
+
+    #[test]
+    fn close_is_nearer_than_what_holds() {
+        let close = |rule: Rule, low: f64, point: f64, high: f64| rule.close(Interval { point, low, high });
+        // From 4^.75 = 2.83 to 4^1.25 = 5.66.
+        assert_eq!(close(Rule::Factor(4.0), 2.0, 2.82, 3.0), Some(false));
+        assert_eq!(close(Rule::Factor(4.0), 2.0, 2.83, 3.0), Some(true));
+        assert_eq!(close(Rule::Factor(4.0), 0.9, 4.0, 9.0), Some(false), "the interval contains 1");
+        assert_eq!(close(Rule::Factor(0.25), 0.2, 0.25, 0.3), Some(true));
+        assert_eq!(close(Rule::Equal, 0.9, 1.05, 1.1), Some(true));
+        assert_eq!(close(Rule::Equal, 0.9, 1.06, 1.1), Some(false));
+        assert_eq!(close(Rule::Value(40.0), 31.0, 31.0, 32.0), Some(true));
+        assert_eq!(close(Rule::Order, 2.0, 3.0, 4.0), None);
     }
 
     #[test]

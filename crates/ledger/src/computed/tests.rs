@@ -62,7 +62,7 @@ fn number(what: &str) -> Option<f64> {
         size = {{ smoke = {{ seeds = "1" }}, small = {{ seeds = "1" }}, full = {{ seeds = "1" }} }}
         arm = [{{ name = "uno" }}]
         measure = [{{ name = "it", {what} }}]
-        claim = [{{ id = "it", text = "it", measure = "it", of = ["uno"], rule = "band", low = 0 }}]
+        check = [{{ id = "it", text = "it", measure = "it", of = ["uno"], rule = "band", low = 0 }}]
         "#
     );
     let figure = Figure::parse("x/fig1", &text, "").unwrap_or_else(|error| panic!("{error}"));

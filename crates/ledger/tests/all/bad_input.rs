@@ -35,6 +35,7 @@ gemini = { mean = 3.0 }
 [[claim]]
 id = "mean-vs-{of}-{case}"
 text = "mean"
+statement = "shorter"
 measure = "mean"
 of = ["gemini"]
 over = "uno"
@@ -44,6 +45,13 @@ rule = "factor"
 [[plot]]
 title = "Mean"
 measure = "mean"
+
+[[statement]]
+id = "shorter"
+text = "Uno is shorter."
+source = "plot"
+section = "1"
+place = "figure 1"
 "#;
 
 fn mistake(from: &str, to: &str) -> String {
@@ -78,9 +86,9 @@ fn the_text_that_the_cases_change_is_a_figure() {
 #[test]
 fn every_mistake_names_its_place_and_its_cure() {
     let cases = [
-        ("[[plot]]", "[[plots]]", "40:3", "plots"),
+        ("[[plot]]", "[[plots]]", "41:3", "plots"),
         ("title = \"A figure\"\n", "", "1:1", "title"),
-        ("rule = \"factor\"", "rule = \"facto\"", "38:8", "facto"),
+        ("rule = \"factor\"", "rule = \"facto\"", "39:8", "facto"),
         ("seeds = \"1..10\"", "seeds = \"10..1\"", "7:19", "write the smaller one first"),
         ("seeds = \"1,2,5\"", "seeds = \"1,1\"", "8:18", "give each seed once"),
         ("cases = [\"a\"] }", "cases = [\"c\"] }", "6:33", "case"),
@@ -89,18 +97,18 @@ fn every_mistake_names_its_place_and_its_cure() {
         ("name = \"gemini\"", "name = \"Gemini\"", "21:8", "use a-z"),
         ("uno = { mean = 2 }", "uno = { men = 2 }", "28:9", "did you mean \"mean\""),
         ("uno = { mean = 2 }", "unno = { mean = 2 }", "28:1", "did you mean \"uno\""),
-        ("measure = \"mean\"\nof", "measure = \"p99\"\nof", "34:11", "measure"),
-        ("of = [\"gemini\"]", "of = [\"gemin\"]", "35:7", "did you mean \"gemini\""),
+        ("measure = \"mean\"\nof", "measure = \"p99\"\nof", "35:11", "measure"),
+        ("of = [\"gemini\"]", "of = [\"gemin\"]", "36:7", "did you mean \"gemini\""),
         ("of = [\"gemini\"]", "of = []", "32:6", "name an arm"),
         ("over = \"uno\"\n", "", "32:6", "name the arm under the fraction bar"),
-        ("over = \"uno\"\n", "over = \"gemini\"\n", "35:7", "another arm or case"),
-        ("over = \"uno\"\n", "over_case = \"c\"\n", "36:13", "case"),
-        ("over = \"uno\"\n", "over = \"un\"\n", "36:8", "did you mean \"uno\""),
-        ("over = \"uno\"\n", "over = [\"uno\", \"gemini\"]\n", "36:8", "say which by its `rank`"),
-        ("over = \"uno\"\n", "over = [\"uno\", \"gemini\"]\nrank = 3\n", "37:8", "write 1 to 2"),
-        ("over = \"uno\"\n", "rank = 1\n", "36:8", "no arm of `over`"),
+        ("over = \"uno\"\n", "over = \"gemini\"\n", "36:7", "another arm or case"),
+        ("over = \"uno\"\n", "over_case = \"c\"\n", "37:13", "case"),
+        ("over = \"uno\"\n", "over = \"un\"\n", "37:8", "did you mean \"uno\""),
+        ("over = \"uno\"\n", "over = [\"uno\", \"gemini\"]\n", "37:8", "say which by its `rank`"),
+        ("over = \"uno\"\n", "over = [\"uno\", \"gemini\"]\nrank = 3\n", "38:8", "write 1 to 2"),
+        ("over = \"uno\"\n", "rank = 1\n", "37:8", "no arm of `over`"),
         ("rule = \"factor\"", "rule = \"factor\"\nacross = \"max\"", "32:6", "remove it"),
-        ("cases = [\"a\"]\nrule", "rule", "35:7", "does not run in case \"b\""),
+        ("cases = [\"a\"]\nrule", "rule", "36:7", "does not run in case \"b\""),
         ("rule = \"factor\"", "rule = \"factor\"\nlow = 1", "32:6", "remove them"),
         (
             "over = \"uno\"\ncases = [\"a\"]\nrule = \"factor\"",
@@ -115,8 +123,26 @@ fn every_mistake_names_its_place_and_its_cure() {
             "exchange",
         ),
         ("gemini = { mean = 3.0 }", "gemini = { mean = 2.0 }", "32:6", "rule \"equal\""),
-        ("rule = \"factor\"", "rule = \"factor\"\npaper_text = { uno = 2 }", "39:16", "CASE/ARM"),
-        ("rule = \"factor\"", "rule = \"factor\"\npaper_text = \"2\"", "39:14", "a number"),
+        ("rule = \"factor\"", "rule = \"factor\"\nartifact_rerun = { uno = 2 }", "40:20", "CASE/ARM"),
+        ("rule = \"factor\"", "rule = \"factor\"\nartifact_rerun = \"2\"", "40:18", "a number"),
+        ("statement = \"shorter\"\n", "", "32:6", "is a [[check]]"),
+        ("statement = \"shorter\"", "statement = \"short\"", "34:13", "did you mean \"shorter\""),
+        ("[[claim]]", "[[check]]", "34:13", "make it a [[claim]]"),
+        ("source = \"plot\"", "source = \"page\"", "48:10", "page"),
+        (
+            "place = \"figure 1\"",
+            "place = \"figure 1\"\npaper = \"2 parsecs\"",
+            "51:9",
+            "no number with a unit",
+        ),
+        (
+            "place = \"figure 1\"",
+            "place = \"figure 1\"\npaper = \"50%\"\ncomparison = \"times\"",
+            "32:6",
+            "does not fit",
+        ),
+        ("place = \"figure 1\"", "place = \"figure 1\"\npaper = \"2 ms\"", "32:6", "does not fit"),
+        ("rule = \"factor\"", "rule = \"factor\"\nacross = \"slope\"", "32:6", "remove it"),
         ("scenario = \"uno/incast-mixed\"\n", "", "10:8", "`scenario`"),
         (
             "path = \"fct.all.mean_us\"",
@@ -132,7 +158,7 @@ fn every_mistake_names_its_place_and_its_cure() {
         ),
         ("-{case}\"", "-{case}\"\nid = \"x\"", "33:1", "duplicate"),
         ("of = [\"gemini\"]", "of = [\"gemini\", \"gemini\"]", "32:6", "put {of}"),
-        ("measure = \"mean\"\nof", "measure = [\"mean\", \"p99\"]\nof", "34:11", "measure"),
+        ("measure = \"mean\"\nof", "measure = [\"mean\", \"p99\"]\nof", "35:11", "measure"),
         ("path = \"fct.all.mean_us\"\n", "", "24:8", "where the number comes from"),
     ];
     let mut missed = Vec::new();

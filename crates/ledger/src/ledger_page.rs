@@ -1,0 +1,321 @@
+//! The pages of the whole ledger: its first screen, a page a paper, and one of our own checks.
+
+use crate::figure::Figure;
+use crate::page::{band, interval, row, rule_of, show};
+use crate::record::{Outcome, Record};
+use crate::standing::{Column, Judged, Standing, judged};
+use crate::statement::{Cause, Paper};
+use crate::verdict::Verdict;
+use std::fmt::Write as _;
+
+/// Contradictions on the first screen.
+const LARGEST: usize = 3;
+
+type Records<'a> = [(&'a Figure, Record)];
+
+/// Every paper with its statements.
+pub(crate) fn all<'a>(papers: &'a [Paper], records: &'a Records<'a>) -> Vec<(&'a Paper, Vec<Judged<'a>>)> {
+    papers.iter().map(|paper| (paper, judged(paper, records))).collect()
+}
+
+fn count(judged: &[Judged<'_>], standing: Standing) -> usize {
+    judged.iter().filter(|one| one.standing == standing).count()
+}
+
+/// A row a paper: how many statements stand how. `folder` is where the pages of papers are.
+pub(crate) fn counts(all: &[(&Paper, Vec<Judged<'_>>)], folder: &str) -> String {
+    let mut heading = vec!["paper".to_owned(), "statements".to_owned()];
+    heading.extend(Standing::ALL.map(|standing| match standing {
+        Standing::Holds => "in band".to_owned(),
+        standing => standing.name().to_owned(),
+    }));
+    heading.push("headline: the paper, measured here".to_owned());
+    let mut text = row(&heading) + &rule_of(heading.len());
+    for (paper, judged) in all {
+        let headline: Vec<String> = named(judged, &paper.headline).map(headline).collect();
+        let mut cells =
+            vec![format!("[{}]({folder}{}.md)", paper.name, paper.folder), judged.len().to_string()];
+        cells.extend(Standing::ALL.map(|standing| count(judged, standing).to_string()));
+        cells.push(headline.join("; "));
+        text += &row(&cells);
+    }
+    text
+}
+
+/// The statements of these templates, in their order.
+fn named<'a>(judged: &'a [Judged<'a>], templates: &'a [String]) -> impl Iterator<Item = &'a Judged<'a>> {
+    templates.iter().flat_map(|template| judged.iter().filter(move |one| one.statement.template == *template))
+}
+
+/// The printed number, or the statement, and the number here.
+fn headline(one: &Judged<'_>) -> String {
+    match printed(one) {
+        none if none.is_empty() => format!("{} {}", one.statement.text, found(one)),
+        printed => format!("{printed}, {}", found(one)),
+    }
+}
+
+/// Ours beside a printed number; how the statement stands where it has none, or none of ours.
+fn found(one: &Judged<'_>) -> String {
+    match (one.ran().next(), one.can_be_close()) {
+        (Some(_), true) => spread(one.ran().map(|column| column.outcome.measured.unwrap_or(f64::INFINITY))),
+        _ => one.standing.name().to_owned(),
+    }
+}
+
+/// How many statements there are, and how many of those that can are close, in a sentence.
+pub(crate) fn sentence(all: &[(&Paper, Vec<Judged<'_>>)]) -> String {
+    let every = || all.iter().flat_map(|(_, judged)| judged);
+    let numbers = every().filter(|one| one.can_be_close()).count();
+    let of = |standing| every().filter(|one| one.standing == standing).count();
+    let close = of(Standing::Close);
+    let share = (100 * close + numbers / 2).checked_div(numbers).unwrap_or_default();
+    format!(
+        "The papers make {} statements about results. {numbers} of them have a number, or say that two things are equal: \
+         {close} ({share}%) come out close. {} are contradicted here, {} have not been run.",
+        every().count(),
+        of(Standing::Differs),
+        of(Standing::NotRun),
+    )
+}
+
+pub(crate) fn first_screen(all: &[(&Paper, Vec<Judged<'_>>)]) -> String {
+    let mut text = format!("# The ledger\n\n{}\n\n{}", sentence(all), counts(all, "papers/"));
+    let mut differing: Vec<(&Paper, &Judged<'_>)> = all
+        .iter()
+        .flat_map(|(paper, judged)| judged.iter().map(move |one| (*paper, one)))
+        .filter(|(_, one)| one.standing == Standing::Differs)
+        .collect();
+    differing.sort_by(|a, b| b.1.distance().total_cmp(&a.1.distance()));
+    text += "\n**The largest contradictions**, of statements all of whose columns differ\n\n";
+    let heading = ["paper", "it states", "printed", "measured", "why"].map(str::to_owned);
+    text += &(row(&heading) + &rule_of(heading.len()));
+    for (paper, one) in differing.into_iter().take(LARGEST) {
+        let cells = [paper.name.clone(), linked(one, "figures/"), printed(one), measured(one), why(one)];
+        text += &row(&cells);
+    }
+    text += "\n[How a verdict is made](verdicts.md). [Our own checks](own-checks.md), which are not counted here. Each paper's page has \
+             its most quoted statements, and what differs. `farspan reproduce --all` runs them again.\n";
+    text
+}
+
+/// How verdicts are made.
+pub(crate) const RULES: &str = "\
+# How a verdict is made
+
+A statement is a sentence of a paper about a result, in our words. Its columns are the claims that measure it: profiles, ports that drop or trim, sizes. A
+statement without a column, or whose columns did not run, is *not run*, and stays in every count.
+
+| statement | when |
+|---|---|
+| close | each column that ran holds, and each number is near: the logarithm of a factor within a quarter of itself, an absolute number within 25%, *equal* within 5%; a printed bound is met |
+| in band | each column that ran holds, and a number is not near, or there is none |
+| direction, inconclusive, differs | each column that ran has this verdict |
+| mixed | columns disagree |
+
+| verdict of a column | when |
+|---|---|
+| holds | of a printed factor: the median of the ratios paired by seed lies between the factor's square root and its square, and the 95% interval excludes 1; of an absolute number: the whole interval is within 25% of it; of a printed bound: the whole interval is on its side; of *equal*: within a tenth, the interval within 0.8 and 1.25; of an order without a number: the interval is above 1; of *outperforms or matches*: above 1, or at least 0.9 with the interval above 0.8; of a band: the whole interval is in it |
+| direction | the interval is on the paper's side of 1, the median outside the band or short of the printed bound; or the paper measured on hardware that is not simulated, and the rule is met |
+| inconclusive | the interval contains 1, or reaches over an end of the band |
+| differs | the other side |
+| not run | fewer than six seeds with a value, or not part of the size that ran |
+
+A printed percentage becomes a factor by the paper's verb: x% lower, faster or better of a time is 1 / (1 - x), x% higher, more or longer is 1 + x. Growth is the
+slope of logarithms: 1 is linear. `ratio` is the measured number over the paper's.
+
+What never ends counts as infinite. A 99% quantile needs 1,000 flows. Intervals are bootstraps over seeds, of shares of counts
+Wilson's. Each size has a record of its own; pages show the largest. No number of a table is typed in: `farspan reproduce --accept` writes these
+pages and `docs/ledger.json`. A claim or check that holds there and no longer does at the same size ends `farspan reproduce` with 3.
+";
+
+/// A statement, with a link to its first figure.
+fn linked(one: &Judged<'_>, folder: &str) -> String {
+    match one.columns.first() {
+        Some(column) => format!("[{}]({folder}{}.md)", one.statement.text, column.figure.slug()),
+        None => one.statement.text.clone(),
+    }
+}
+
+/// The printed numbers of the columns, each once, and the ratios that they say; of a statement without one those of the plot.
+fn printed(one: &Judged<'_>) -> String {
+    let own = || one.columns.iter().filter_map(|column| column.claim.statement.as_ref()?.paper.as_deref());
+    let mut distinct: Vec<&str> = Vec::new();
+    for number in own().chain(one.statement.paper.as_deref()) {
+        if !distinct.contains(&number) {
+            distinct.push(number);
+        }
+    }
+    let numbers = spread(one.columns.iter().filter_map(Column::paper));
+    let is_ratio = one.columns.iter().any(|column| column.claim.terms[0].over.is_some());
+    match distinct.join(", ") {
+        none if none.is_empty() => numbers,
+        printed if is_ratio && !numbers.is_empty() && printed.trim_end_matches('x') != numbers => {
+            format!("{printed} ({numbers})")
+        }
+        printed => printed,
+    }
+}
+
+/// The numbers of the columns that ran: one, or the least and the largest.
+fn measured(one: &Judged<'_>) -> String {
+    let mut only = one.ran();
+    match (only.next(), only.next()) {
+        (Some(column), None) => interval(column.outcome),
+        _ => spread(one.ran().map(|column| column.outcome.measured.unwrap_or(f64::INFINITY))),
+    }
+}
+
+fn spread(numbers: impl Iterator<Item = f64>) -> String {
+    let numbers: Vec<f64> = numbers.collect();
+    let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let finite = |x: f64| show(x.is_finite().then_some(x));
+    match numbers.len() {
+        0 => String::new(),
+        _ if low.total_cmp(&high).is_eq() => finite(low),
+        _ => format!("{} to {}", finite(low), finite(high)),
+    }
+}
+
+fn ratio(one: &Judged<'_>) -> String {
+    spread(one.ran().filter_map(|column| column.outcome.ratio))
+}
+
+/// How it stands, and how many of its columns ran if not all did.
+fn standing(one: &Judged<'_>) -> String {
+    let (ran, all) = (one.ran().count(), one.columns.len());
+    match one.standing {
+        Standing::NotRun => Standing::NotRun.name().to_owned(),
+        standing if ran == all => standing.name().to_owned(),
+        standing => format!("{} ({ran} of {all} columns ran)", standing.name()),
+    }
+}
+
+fn why(one: &Judged<'_>) -> String {
+    let not_run = || one.statement.not_run.clone();
+    one.statement.why.clone().or_else(not_run).unwrap_or_default()
+}
+
+const fn cause(cause: Option<Cause>) -> &'static str {
+    match cause {
+        Some(Cause::Ours) => "ours",
+        Some(Cause::Reading) => "our reading",
+        Some(Cause::Paper) => "the paper's own",
+        None => "not found",
+    }
+}
+
+pub(crate) fn paper_page(paper: &Paper, judged: &[Judged<'_>]) -> String {
+    let counted: Vec<String> = Standing::ALL
+        .into_iter()
+        .map(|standing| format!("{} {}", count(judged, standing), standing.name()))
+        .collect();
+    let mut text = format!(
+        "# {}\n\n{}, *{}*. {} statements about results: {}. [How a verdict is made](../verdicts.md).\n\n## Most quoted\n\n",
+        paper.name,
+        paper.authors,
+        paper.title,
+        judged.len(),
+        counted.join(", "),
+    );
+    let heading = ["it states", "place", "printed", "measured", "ratio", "verdict", "why"].map(str::to_owned);
+    text += &(row(&heading) + &rule_of(heading.len()));
+    for one in named(judged, &paper.quoted) {
+        text += &row(&[
+            linked(one, "../figures/"),
+            one.statement.place.clone(),
+            printed(one),
+            measured(one),
+            ratio(one),
+            standing(one),
+            why(one),
+        ]);
+    }
+    for standing in [Standing::Differs, Standing::Mixed, Standing::Inconclusive] {
+        let mut those: Vec<&Judged<'_>> = judged.iter().filter(|one| one.standing == standing).collect();
+        if those.is_empty() {
+            continue;
+        }
+        those.sort_by_key(|one| (one.statement.cause.is_none(), one.statement.cause));
+        write!(text, "\n## {}\n\n", heading_of(standing)).expect("text can be written to");
+        let heading = ["it states", "printed", "measured", "cause", "why"].map(str::to_owned);
+        text += &(row(&heading) + &rule_of(heading.len()));
+        for one in those {
+            let cells = [
+                linked(one, "../figures/"),
+                printed(one),
+                measured(one),
+                cause(one.statement.cause).to_owned(),
+                why(one),
+            ];
+            text += &row(&cells);
+        }
+    }
+    text + &not_run(judged)
+}
+
+const fn heading_of(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Differs => "What differs",
+        Standing::Mixed => "Where columns disagree",
+        _ => "What is inconclusive",
+    }
+}
+
+fn not_run(judged: &[Judged<'_>]) -> String {
+    let those: Vec<&Judged<'_>> = judged.iter().filter(|one| one.standing == Standing::NotRun).collect();
+    if those.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n## Not run\n\n".to_owned();
+    let heading = ["it states", "place", "why"].map(str::to_owned);
+    text += &(row(&heading) + &rule_of(heading.len()));
+    for one in those {
+        let reason = match one.columns.first() {
+            Some(column) if why(one).is_empty() => column.outcome.note.clone(),
+            _ => why(one),
+        };
+        text += &row(&[linked(one, "../figures/"), one.statement.place.clone(), reason]);
+    }
+    text
+}
+
+/// Our own checks: how many of each figure hold, and each that does not.
+pub(crate) fn checks_page(records: &Records<'_>) -> String {
+    let of = |record: &Record, verdict| record.checks.iter().filter(|check| check.verdict == verdict).count();
+    let total: usize = records.iter().map(|(_, record)| record.checks.len()).sum();
+    let holding: usize = records.iter().map(|(_, record)| of(record, Verdict::Holds)).sum();
+    let mut text = format!(
+        "# Our own checks\n\nNo paper states these: cases beside a figure, bounds, ablations. {holding} of {total} hold. \
+         `farspan reproduce --all --checks` runs them and nothing else.\n\n"
+    );
+    let mut heading = vec!["figure".to_owned()];
+    heading.extend(Verdict::ALL.map(|verdict| verdict.name().replace('_', " ")));
+    text += &(row(&heading) + &rule_of(heading.len()));
+    for (figure, record) in records.iter().filter(|(_, record)| !record.checks.is_empty()) {
+        let mut cells = vec![format!("[{}: {}](figures/{}.md)", figure.paper(), figure.title, figure.slug())];
+        cells.extend(Verdict::ALL.map(|verdict| of(record, verdict).to_string()));
+        text += &row(&cells);
+    }
+    let failing: Vec<(&Figure, &Outcome)> = records
+        .iter()
+        .flat_map(|(figure, record)| record.checks.iter().map(move |check| (*figure, check)))
+        .filter(|(_, check)| !matches!(check.verdict, Verdict::Holds | Verdict::NotRun))
+        .collect();
+    if !failing.is_empty() {
+        text += "\n## Those that do not hold\n\n";
+        let heading = ["figure", "check", "measured, 95% interval", "band", "verdict"].map(str::to_owned);
+        text += &(row(&heading) + &rule_of(heading.len()));
+        for (figure, check) in failing {
+            text += &row(&[
+                format!("[{}](figures/{}.md)", figure.name, figure.slug()),
+                check.text.clone(),
+                interval(check),
+                band(check),
+                check.verdict.name().to_owned(),
+            ]);
+        }
+    }
+    text
+}

@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Checks what `experiments/` says that papers state: each claim belongs to a statement, each statement has claims or a reason why it has none,
+and a number that is said to stand in a paper's text is found in that section of it, where the papers are there.
+
+usage: check_statements.py [ROOT] [--papers FOLDER]      exit 1: a line a mistake
+"""
+
+import argparse
+import collections
+import pathlib
+import re
+import sys
+import tomllib
+
+PAPERS = {"uno": "000", "proxy": "001", "oscar": "002", "reps": "003", "gemini": "004"}
+SOURCES = ("text", "derived", "plot")
+COMPARISONS = ("lower", "higher", "times")
+STATEMENT_KEYS = {"id", "text", "source", "section", "place", "paper", "comparison", "words", "not_run", "cause", "why"}
+NUMBER = re.compile(r"^-?\d+(\.\d+)?(?:e-?\d+)? ?(%|x|ns|us|ms|s|B|KB|MB|GB|Mb/s|Gb/s|Tb/s)?$")
+# Rules that judge by a printed number, and those that need none.
+OF_NUMBERS, OF_NONE = {"factor", "value", "at-most", "at-least"}, {"order", "equal", "not-below", "band"}
+MOST_WORDS = 4
+ROMAN = re.compile(r"^[IVX]+$")
+
+
+def heading(line):
+    """The label of a heading, such as "4.2", "A.1", "IV" or "B", or `None`."""
+    line = line.strip().lstrip("#").strip()
+    if re.match(r"^\W*abstract\b(\W|$)", line, re.IGNORECASE):
+        return "abstract"
+    if line.upper() == "APPENDIX":
+        return "appendix"
+    run_in = re.match(r"^(\d+(?:\.\d+){2,})\.? +[A-Z][^.]{2,60}\. ", line)
+    if run_in:  # "5.2.1 Micro-benchmarks. As ..."
+        return run_in[1]
+    if len(line) > 90 or (line.endswith((".", ",", ";")) and not re.match(r"^\d", line)):
+        return None
+    found = re.match(r"^((?:\d+|[A-Z])(?:\.\d+)+|\d+|[IVX]+|[A-Z])\.? +[A-Z]", line)
+    return found and found[1]
+
+
+def sections(text):
+    """The text of each section by its label, with what stands in its subsections; captions as "figure 3" and "table 1"."""
+    found, open_labels, before, roman = collections.defaultdict(list), [], [], None
+    for line in text.splitlines():
+        caption = re.match(r"^\W*(figure|fig\.?|table) +([0-9]+|[IVX]+)\b", line, re.IGNORECASE)
+        if caption:
+            kind = "table" if caption[1].lower() == "table" else "figure"
+            found[f"{kind} {caption[2]}".lower()].append(line)
+        label = None if caption else heading(line)
+        if roman and label and re.match(r"^\d", label):
+            label = None  # a line of an algorithm, in a paper whose sections have Roman numbers
+        if label == "abstract":
+            before = open_labels
+        elif open_labels == ["abstract"] and re.match(r"^(Keywords|CCS Concepts)\b", line.strip(), re.IGNORECASE):
+            open_labels = before  # a front page whose abstract stands after the first lines of section 1
+        if label:
+            if ROMAN.match(label) and (roman or label == "I") and not (label in "CDLM"):
+                roman, open_labels = label, [label]
+            elif label == "appendix":
+                roman, open_labels = roman and "appendix", ["appendix"]
+            elif roman and re.match(r"^[A-Z]$", label):
+                open_labels = [roman, f"{roman}-{label}"]
+            else:
+                parts = label.split(".")
+                open_labels = [".".join(parts[:n]) for n in range(1, len(parts) + 1)]
+        for one in open_labels:
+            found[one.lower()].append(line)
+    # A table has its body after its caption.
+    lines = text.splitlines()
+    for at, line in enumerate(lines):
+        caption = re.match(r"^\W*table +([0-9]+|[IVX]+)\b", line, re.IGNORECASE)
+        if caption:
+            found[f"table {caption[1]}".lower()] += lines[max(at - 12, 0) : at + 25]
+    return {label: "\n".join(part) for label, part in found.items()}
+
+
+def plain(text):
+    """Without the marks of mathematics and with one kind of dash."""
+    text = re.sub(r"\\(?:text|mathrm|,|;|~)", " ", text.replace("\\times", "×"))
+    return re.sub(r"[ \t\n]+", " ", re.sub(r"[${}\\~]", "", text.replace("–", "-").replace("−", "-").replace(",000", "000")))
+
+
+# How papers write a unit, up to so many characters behind the number: "10-42%", "3, 2 and 6 times".
+FAR = 25
+UNITS = {
+    "%": "%|percent",
+    "x": r"x\b|X\b|×|times|fold",
+    "ns": "ns|nanosec",
+    "us": r"us\b|µ ?s|μ ?s|mu ?s|microsec",
+    "ms": "ms|millisec",
+    "s": r"s\b|sec",
+    "B": r"B\b|bytes",
+    "KB": "KB|kB",
+    "MB": "MB|MiB",
+    "GB": "GB|GiB",
+    "Mb/s": "[Mm]bps|Mb/s|Mbit/s",
+    "Gb/s": "Gbps|Gb/s|Gbit/s|G\\b",
+    "Tb/s": "Tbps|Tb/s|Tbit/s",
+}
+
+
+def stands_in(text, printed, in_table=False):
+    """Whether the number stands there, and its unit behind it."""
+    number, unit = re.match(r"^(-?[\d.]+(?:e-?\d+)?) ?(.*)$", printed).groups()
+    if "e" in number:
+        digits, power = number.split("e")
+        return re.search(rf"(?<![\d.]){re.escape(digits)} ?[×x] ?10\^? ?{power}", plain(text)) is not None
+    # The columns of a table have their unit in its head.
+    after = rf"(?:[^.;]|\.\d){{0,{FAR}}}?(?:{UNITS[unit]})" if unit and not in_table else ""
+    return re.search(rf"(?<![\d.]){re.escape(number)}(?![\d]|\.\d){after}", plain(text)) is not None
+
+
+def values(paper):
+    return list(paper.values()) if isinstance(paper, dict) else [] if paper is None else [paper]
+
+
+class Checker:
+    def __init__(self, root, papers):
+        self.root, self.mistakes, self.counts = root, [], collections.Counter()
+        self.papers = {}
+        for paper, number in PAPERS.items():
+            files = sorted(papers.glob(f"{number}_*.txt")) if papers else []
+            if files:
+                self.papers[paper] = sections(files[0].read_text())
+
+    def wrong(self, where, what):
+        self.mistakes.append(f"{where}: {what}")
+
+    def statement(self, paper, where, one, claims):
+        name = f"{where}: statement {one.get('id')!r}"
+        for key in set(one) - STATEMENT_KEYS:
+            self.wrong(name, f"no key {key!r}")
+        for key in ("id", "text", "source", "section", "place"):
+            if not one.get(key):
+                self.wrong(name, f"no `{key}`")
+        if one.get("source") not in SOURCES:
+            self.wrong(name, f"`source` is one of {', '.join(SOURCES)}")
+        if bool(claims) == ("not_run" in one):
+            self.wrong(name, "has claims and `not_run`" if claims else "has no claim: add one, or say why in `not_run`")
+        if "comparison" in one and (one["comparison"] not in COMPARISONS or "paper" not in one):
+            self.wrong(name, f"`comparison` is one of {', '.join(COMPARISONS)}, and needs `paper`")
+        for value in values(one.get("paper")):
+            if not isinstance(value, str) or not NUMBER.match(value):
+                self.wrong(name, f"{value!r} is no number with a unit, in quotes")
+                return
+        if isinstance(one.get("paper"), dict):
+            known = set().union(*(claim["keys"] for claim in claims))
+            for key in claims and set(one["paper"]) - known:
+                self.wrong(name, f"`paper` has {key!r}, which is no arm, case or CASE/ARM of its claims")
+        if len(one.get("words", "").split()) > MOST_WORDS:
+            self.wrong(name, f"`words` has more than {MOST_WORDS} words")
+        for claim in claims:
+            rules = OF_NUMBERS if "paper" in one else OF_NONE | ({"factor", "value"} if one.get("source") == "plot" else set())
+            if claim["rule"] not in rules:
+                self.wrong(name, f"claim {claim['id']!r} has the rule {claim['rule']!r}, not one of {', '.join(sorted(rules))}")
+        self.counts[paper, "statements"] += 1
+        self.counts[paper, "with a number"] += "paper" in one
+        self.counts[paper, "without claims"] += not claims
+        self.in_text(paper, name, one)
+
+    def in_text(self, paper, name, one):
+        texts = self.papers.get(paper)
+        if texts is None:
+            return
+        section = str(one.get("section", "")).lower()
+        if section not in texts:
+            self.wrong(name, f"the paper has no section {section!r}; it has {', '.join(texts)}")
+            return
+        if one.get("source") != "text":
+            return
+        if "words" in one and plain(one["words"]).lower() not in plain(texts[section]).lower():
+            self.wrong(name, f"{one['words']!r} does not stand in {section}")
+        missing = [value for value in values(one.get("paper")) if not stands_in(texts[section], value, section.startswith("table"))]
+        # Words stand for one number.
+        for value in missing[1 if "words" in one else 0 :]:
+            self.wrong(name, f"{value!r} does not stand in {section}")
+
+    def paper(self, paper):
+        folder, statements, claims = self.root / "experiments" / paper, {}, collections.defaultdict(list)
+        files = [folder / "statements.toml", *sorted(folder.glob("*/claims.toml"))]
+        for file in filter(pathlib.Path.exists, files):
+            document, where = tomllib.loads(file.read_text()), file.relative_to(self.root)
+            own = "" if file.name == "statements.toml" else f"{file.parent.name}/"
+            for one in document.get("statement", []):
+                key = own + str(one.get("id"))
+                if key in statements:
+                    self.wrong(where, f"two statements {key!r}")
+                statements[key] = (where, one)
+            arms = [arm["name"] for arm in document.get("arm", [])]
+            cases = [case["name"] for case in document.get("case", [{"name": "default"}])]
+            keys = {*arms, *cases, *(f"{case}/{arm}" for case in cases for arm in arms)}
+            for claim in document.get("claim", []):
+                claim["keys"] = keys
+                self.counts[paper, "claims"] += 1
+                if "statement" not in claim:
+                    self.wrong(where, f"claim {claim['id']!r} has no `statement`: a number of our own is a [[check]]")
+                    continue
+                key = claim["statement"] if "/" in claim["statement"] else own + claim["statement"]
+                claims[key.removeprefix("statements/")].append(claim)
+                for old in ("paper_text", "paper_plot", "place"):
+                    if old in claim:
+                        self.wrong(where, f"claim {claim['id']!r}: `{old}` is the statement's")
+            for check in document.get("check", []):
+                self.counts[paper, "checks"] += 1
+                if "statement" in check or "artifact_rerun" in check:
+                    self.wrong(where, f"check {check['id']!r} belongs to no paper")
+        for key in set(claims) - set(statements):
+            self.wrong(folder.relative_to(self.root), f"no statement {key!r}, of claim {claims[key][0]['id']!r}")
+        for key, (where, one) in statements.items():
+            self.statement(paper, where, one, claims.get(key, []))
+        quoted = tomllib.loads(files[0].read_text()).get("quoted", []) if files[0].exists() else []
+        for key in quoted:
+            if key not in statements:
+                self.wrong(files[0].relative_to(self.root), f"no statement {key!r} to quote")
+        if files[0].exists() and not 5 <= len(quoted) <= 10:
+            self.wrong(files[0].relative_to(self.root), "five to ten statements are `quoted`")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    here = pathlib.Path(__file__).resolve().parent.parent
+    parser.add_argument("root", nargs="?", type=pathlib.Path, default=here)
+    parser.add_argument("--papers", type=pathlib.Path, default=here.parent / "shared/papers")
+    parser.add_argument("--only", choices=sorted(PAPERS), help="one paper")
+    options = parser.parse_args()
+    checker = Checker(options.root.resolve(), options.papers if options.papers.is_dir() else None)
+    for paper in [options.only] if options.only else PAPERS:
+        checker.paper(paper)
+    print("\n".join(checker.mistakes))
+    for paper in PAPERS:
+        parts = ", ".join(f"{count} {what}" for (of, what), count in sorted(checker.counts.items()) if of == paper)
+        if parts:
+            print(f"{paper}: {parts}")
+    if not checker.papers:
+        print("SKIPPED: the papers are not here, so no number was looked up in them")
+    return 1 if checker.mistakes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
