@@ -1,11 +1,12 @@
 //! The pages of the whole ledger: its first screen, a page a paper, and one of our own checks.
 
-use crate::figure::Figure;
-use crate::page::{band, interval, row, rule_of, show};
+use crate::figure::{Claim, Figure};
+use crate::page::{band, interval, row, rule_of, show, unit};
 use crate::record::{Outcome, Record};
 use crate::standing::{Column, Judged, Standing, judged};
 use crate::statement::{Cause, Paper};
 use crate::verdict::Verdict;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Contradictions on the first screen.
@@ -161,8 +162,13 @@ fn printed(one: &Judged<'_>) -> String {
 fn measured(one: &Judged<'_>) -> String {
     let mut only = one.ran();
     match (only.next(), only.next()) {
-        (Some(column), None) => interval(column.outcome),
-        _ => spread(one.ran().map(|column| column.outcome.measured.unwrap_or(f64::INFINITY))),
+        (Some(column), None) => interval(column.figure, column.claim, column.outcome),
+        _ => {
+            let numbers = spread(one.ran().map(|column| column.outcome.measured.unwrap_or(f64::INFINITY)));
+            let units: BTreeSet<String> = one.ran().map(|column| unit(column.figure, column.claim)).collect();
+            let same = if units.len() == 1 { units.into_iter().next() } else { None };
+            numbers + &same.unwrap_or_default()
+        }
     }
 }
 
@@ -298,20 +304,21 @@ pub(crate) fn checks_page(records: &Records<'_>) -> String {
         cells.extend(Verdict::ALL.map(|verdict| of(record, verdict).to_string()));
         text += &row(&cells);
     }
-    let failing: Vec<(&Figure, &Outcome)> = records
+    let failing: Vec<(&Figure, &Claim, &Outcome)> = records
         .iter()
-        .flat_map(|(figure, record)| record.checks.iter().map(move |check| (*figure, check)))
-        .filter(|(_, check)| !matches!(check.verdict, Verdict::Holds | Verdict::NotRun))
+        .flat_map(|(figure, record)| record.of(figure).map(|(claim, check)| (*figure, claim, check)))
+        .filter(|(_, claim, _)| claim.statement.is_none())
+        .filter(|(.., check)| !matches!(check.verdict, Verdict::Holds | Verdict::NotRun))
         .collect();
     if !failing.is_empty() {
         text += "\n## Those that do not hold\n\n";
         let heading = ["figure", "check", "measured, 95% interval", "band", "verdict"].map(str::to_owned);
         text += &(row(&heading) + &rule_of(heading.len()));
-        for (figure, check) in failing {
+        for (figure, claim, check) in failing {
             text += &row(&[
                 format!("[{}](figures/{}.md)", figure.name, figure.slug()),
                 check.text.clone(),
-                interval(check),
+                interval(figure, claim, check),
                 band(check),
                 check.verdict.name().to_owned(),
             ]);

@@ -1,6 +1,6 @@
 //! The pages of the book that the ledger makes. That of a figure: a table and a plot first, then verdicts, then reasons.
 
-use crate::figure::{Figure, Size, Unit};
+use crate::figure::{Across, Claim, Figure, Size, Unit};
 use crate::ledger_page;
 use crate::plot::svg;
 use crate::record::{Cell, Ledger, Outcome, Record};
@@ -136,7 +136,7 @@ fn figure_page(figure: &Figure, record: &Record, picture: bool) -> String {
         text += &format!("\n## What the paper states\n\n{}", statements(figure, record));
     }
     if !record.checks.is_empty() {
-        text += &format!("\n## Our own checks\n\n{}", checks(record));
+        text += &format!("\n## Our own checks\n\n{}", checks(figure, record));
     }
     if !figure.why.trim().is_empty() {
         text += &format!("\n## Why\n\n{}\n", figure.why.trim());
@@ -248,7 +248,7 @@ fn statements(figure: &Figure, record: &Record) -> String {
             noted(outcome),
             printed,
             optional(outcome.artifact_rerun),
-            interval(outcome),
+            interval(figure, claim, outcome),
             optional(outcome.ratio),
             band(outcome),
             outcome.profile.clone(),
@@ -258,13 +258,13 @@ fn statements(figure: &Figure, record: &Record) -> String {
     text
 }
 
-fn checks(record: &Record) -> String {
+fn checks(figure: &Figure, record: &Record) -> String {
     let heading = ["check", "median, 95% interval", "band", "profile", "verdict"];
     let mut text = row(&heading.map(str::to_owned)) + &rule_of(heading.len());
-    for check in &record.checks {
+    for (claim, check) in record.of(figure).filter(|(claim, _)| claim.statement.is_none()) {
         text += &row(&[
             noted(check),
-            interval(check),
+            interval(figure, claim, check),
             band(check),
             check.profile.clone(),
             check.verdict.name().replace('_', " "),
@@ -278,10 +278,23 @@ fn noted(outcome: &Outcome) -> String {
     outcome.text.clone() + &note
 }
 
-pub(crate) fn interval(claim: &Outcome) -> String {
-    match claim.verdict {
+/// The unit of a claim's number, with a space before it; none of a ratio or a slope.
+pub(crate) fn unit(figure: &Figure, claim: &Claim) -> String {
+    let measure = &figure.measures[claim.terms[0].measure];
+    let is_plain = claim.terms[0].over.is_none() && claim.across != Some(Across::Slope);
+    match measure.unit.name() {
+        name if name.is_empty() || !is_plain => String::new(),
+        name => format!(" {name}"),
+    }
+}
+
+pub(crate) fn interval(figure: &Figure, claim: &Claim, found: &Outcome) -> String {
+    match found.verdict {
         Verdict::NotRun => String::new(),
-        _ => format!("{} [{}, {}]", show(claim.measured), show(claim.ci_low), show(claim.ci_high)),
+        _ => {
+            let (low, high) = (show(found.ci_low), show(found.ci_high));
+            format!("{}{} [{low}, {high}]", show(found.measured), unit(figure, claim))
+        }
     }
 }
 
