@@ -72,17 +72,10 @@ class Tests(unittest.TestCase):
     def test_each_mistake_is_named(self):
         for old, new, named in [
             ('paper = "10%"', 'paper = "11%"', "does not stand in 4.2"),
-            ('paper = "10%"', "paper = 10", "in quotes"),
             ('section = "4.2"', 'section = "9"', "no section"),
-            ('statement = "faster"', 'statement = "slower"', "no statement"),
-            ('statement = "faster"\n', "", "is a [[check]]"),
-            ('rule = "factor"', 'rule = "order"', "has the rule"),
             ('paper = "10%"', 'paper = { rep = "10%" }', "no arm, case"),
-            ('comparison = "lower"', 'comparison = "better"', "`comparison` is one of"),
-            ('source = "text"', 'source = "page"', "`source` is one of"),
-            ("[[claim]]", "[[check]]", "belongs to no paper"),
-            ('comparison = "lower"', 'comparison = "lower"\nnot_run = "why"', "claims and `not_run`"),
             ('comparison = "lower"', 'comparison = "lower"\nwords = "a tenth"', "does not stand in 4.2"),
+            ('comparison = "lower"', 'comparison = "lower"\nwords = "a tenth of all of it"', "more than 4 words"),
         ]:
             self.assertIn(old, GOOD)
             found = " ".join(mistakes(GOOD.replace(old, new)))

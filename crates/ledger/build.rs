@@ -10,14 +10,13 @@ fn main() {
     let (mut figures, mut papers) = (String::new(), String::new());
     for paper in folders(&root) {
         let statements = paper.join("statements.toml");
-        if statements.is_file() {
-            writeln!(
-                papers,
-                "PaperSource {{ name: {:?}, text: include_str!({statements:?}) }},",
-                last(&paper)
-            )
+        assert!(
+            statements.is_file(),
+            "{} is missing: write one, as other papers have it",
+            statements.display()
+        );
+        writeln!(papers, "PaperSource {{ name: {:?}, text: include_str!({statements:?}) }},", last(&paper))
             .expect("text can be written to");
-        }
         for figure in folders(&paper) {
             let (claims, why) = (figure.join("claims.toml"), figure.join("why.md"));
             if claims.is_file() {

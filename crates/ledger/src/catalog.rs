@@ -50,10 +50,9 @@ pub fn figures() -> Result<Vec<Figure>, FigureError> {
         .collect::<Result<_, FigureError>>()?;
     let figure = |source: &FigureSource| {
         let paper = source.name.split('/').next().unwrap_or_default();
-        match statements.get(paper) {
-            Some(statements) => Figure::parse_among(statements, source.name, source.claims, source.why),
-            None => Figure::parse(source.name, source.claims, source.why),
-        }
+        let statements =
+            statements.get(paper).expect("the build script demands a statements.toml of each paper");
+        Figure::parse_among(statements, source.name, source.claims, source.why)
     };
     sources.into_iter().map(figure).collect()
 }

@@ -181,7 +181,7 @@ fn claim(text: &ClaimText, figure: &Figure, names: &Names, terms: Vec<Term>) -> 
     };
     let rule = rule(text, is_ratio || taken.per.is_some(), printed)?;
     if let Some((_, stated)) = stated.as_ref().filter(|(_, stated)| stated.prints())
-        && matches!(rule, Rule::Order | Rule::NotBelow | Rule::Equal)
+        && matches!(rule, Rule::Order | Rule::NotBelow | Rule::Equal | Rule::Band(..))
     {
         let problem =
             format!("statement {:?} prints a number, and this rule does not look at it", stated.id.get_ref());

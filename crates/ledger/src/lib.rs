@@ -45,7 +45,6 @@ pub use page::{Texts, pages};
 pub use plan::Run;
 pub use plot::svg;
 pub use record::{Cell, Ledger, Outcome, Record, Regression, Row};
-pub use standing::Standing;
-pub use statement::{Cause, Comparison, Paper, Source, Statement, Statements};
+pub use statement::{Cause, Paper, Source, Statement, Statements};
 pub use text::{Combine, FlowTake, SampledProbe, Take};
 pub use verdict::{Interval, Rule, SEEDS_FOR_A_VERDICT, Verdict};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// How a statement stands: its claims are columns of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Standing {
+pub(crate) enum Standing {
     /// All that ran hold, and those with a number are close to it.
     Close,
     /// All that ran hold.
@@ -27,7 +27,7 @@ pub enum Standing {
 
 impl Standing {
     /// Every one, the best first.
-    pub const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Close,
         Self::Holds,
         Self::Direction,
@@ -38,8 +38,7 @@ impl Standing {
     ];
 
     /// Its name in tables.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Close => "close",
             Self::Holds => "holds",

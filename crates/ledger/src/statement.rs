@@ -22,7 +22,7 @@ pub enum Source {
 /// How a printed number compares two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Comparison {
+pub(crate) enum Comparison {
     /// So many percent lower, faster, better: of a cost.
     Lower,
     /// So many percent higher, more, longer.
@@ -294,6 +294,11 @@ impl Statements {
             if self.by_key.contains_key(&key) {
                 let fault =
                     Fault::new(format!("two statements have the id {key:?}"), "give each an id of its own");
+                return Err(FigureError::at(name, text, Some(statement.id.span()), fault));
+            }
+            if statement.comparison.is_some() && statement.paper.is_none() {
+                let fault =
+                    Fault::new("a `comparison` of no number", "give the statement its `paper`, or remove it");
                 return Err(FigureError::at(name, text, Some(statement.id.span()), fault));
             }
             self.by_key.insert(key, statement);

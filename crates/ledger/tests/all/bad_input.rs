@@ -128,6 +128,7 @@ fn every_mistake_names_its_place_and_its_cure() {
         ("statement = \"shorter\"\n", "", "32:6", "is a [[check]]"),
         ("statement = \"shorter\"", "statement = \"short\"", "34:13", "did you mean \"shorter\""),
         ("[[claim]]", "[[check]]", "34:13", "make it a [[claim]]"),
+        ("place = \"figure 1\"", "place = \"figure 1\"\ncomparison = \"times\"", "46:6", "its `paper`"),
         ("source = \"plot\"", "source = \"page\"", "48:10", "page"),
         (
             "place = \"figure 1\"",
@@ -170,6 +171,18 @@ fn every_mistake_names_its_place_and_its_cure() {
         }
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn a_claim_that_does_not_look_at_the_printed_number_is_refused() {
+    let printed =
+        GOOD.replace("place = \"figure 1\"", "place = \"figure 1\"\npaper = \"2x\"\ncomparison = \"times\"");
+    assert!(Figure::parse("x/fig1", &printed, "").is_ok());
+    for rule in ["order", "equal", "not-below", "band\"\nhigh = \"3"] {
+        let text = printed.replace("rule = \"factor\"", &format!("rule = \"{rule}\"")).replace("\"3\"", "3");
+        let message = Figure::parse("x/fig1", &text, "").unwrap_err().to_string();
+        assert!(message.contains("prints a number"), "{rule}: {message}");
+    }
 }
 
 /// The text that follows `series = ` or `flows = ` in place of a path; the text of it begins in line 25.
