@@ -24,6 +24,9 @@ PAGE = HERE.parent / "docs/src/emulator.md"
 
 # The least of a link's rate that a transfer gets, with its headers and slow start.
 LEAST_SHARE = 0.9
+# A program whose times miss their bound runs again, so often at most: the machine may have been late where the emulation did not
+# see it. A defect misses each time; and counts are never tried twice.
+ATTEMPTS = 3
 
 SCENARIO = """
 name = "programs"
@@ -92,6 +95,10 @@ else:
 """
 
 
+class Late(Exception):
+    """Times, or rates, outside their bound."""
+
+
 class Lab:
     """An emulation; `judged` is the document's `emulation` once it is down."""
 
@@ -143,7 +150,8 @@ def ping(farspan, folder, quick):
     median, p99 = ((times[int((len(times) - 1) * q)] - model) * 1e3 for q in (0.5, 0.99))
     bound = 2 * lab.judged["excess"]["p99_us"] + 150
     # In a void run the machine was late, and nothing follows.
-    assert lab.judged["void"] or (median <= 500 and p99 <= bound), (median, p99, bound)
+    if not (lab.judged["void"] or (median <= 500 and p99 <= bound)):
+        raise Late(f"median {median:.0f} us of 500, p99 {p99:.0f} us of {bound:.0f}")
     yield row(
         f"ping, {count:,} over a path of {model:.3f} ms: excess",
         f"median {median:.0f} us (at most 500), p99 {p99:.0f} us (at most its own both ways + 150 us: {bound:.0f})",
@@ -185,7 +193,8 @@ def iperf(farspan, folder, quick):
             found = json.loads(lab.said(0, "iperf3", "-c", address, "-t", seconds, "-J", *more))
             server.wait()
         rate = found["end"]["sum_received"]["bits_per_second"] / 1e6
-        assert lab.judged["void"] or quick or rate >= LEAST_SHARE * 100, rate
+        if not (lab.judged["void"] or quick or rate >= LEAST_SHARE * 100):
+            raise Late(f"{rate:.1f} Mbit/s of 100")
         yield row(f"iperf3, {name}, {seconds} s over 100 Mbit/s and 20 ms", f"{rate:.1f} Mbit/s", lab)
 
 
@@ -207,7 +216,8 @@ def curl(farspan, folder, quick):
             server.terminate()
         got = hashlib.sha256((folder / "got").read_bytes()).hexdigest()
         assert got == served
-        assert lab.judged["void"] or quick or 8 * float(said) >= LEAST_SHARE * 200e6, said
+        if not (lab.judged["void"] or quick or 8 * float(said) >= LEAST_SHARE * 200e6):
+            raise Late(f"{8 * float(said) / 1e6:.1f} Mbit/s of 200")
         yield row(
             f"curl, {name}, {size >> 20} MiB over 200 Mbit/s and 20 ms",
             f"{float(said) / 1e6:.1f} MB/s, byte by byte the same",
@@ -230,6 +240,21 @@ def fragments(farspan, folder, _):
     yield row("ping -M do of 1,501 bytes over an MTU of 1,500", "refused, with the MTU; 1,500 bytes pass", lab)
 
 
+def held(program, farspan, folder, quick):
+    """The rows of a program, which it also prints."""
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            rows = list(program(farspan, folder, quick))
+            break
+        except Late as late:
+            print(f"{program.__name__}: {late}; attempts left: {left}", flush=True)
+            if not left:
+                raise
+    for found in rows:
+        print(f"| {' | '.join(found)} |", flush=True)
+    return rows
+
+
 def table(rows):
     lines = [["program", "found", "emulation"], ["---"] * 3, *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -249,9 +274,7 @@ def main():
         rows = []
         with tempfile.TemporaryDirectory() as folder:
             for program in (ping, counter, iperf, curl, fragments):
-                for found in program(options.farspan, pathlib.Path(folder), options.quick):
-                    rows.append(found)
-                    print(f"| {' | '.join(found)} |", flush=True)
+                rows += held(program, options.farspan, pathlib.Path(folder), options.quick)
         if not options.keep:
             return
         KEPT.write_text(json.dumps(rows, indent=1) + "\n")
