@@ -2,6 +2,7 @@
 
 use crate::error::FigureError;
 use crate::figure::Figure;
+use crate::fill;
 use crate::statement::{FILE, Paper, Statements};
 use farspan_scenario::catalog::{Item, KINDS, catalog};
 use farspan_scenario::unknown_name;
@@ -54,7 +55,9 @@ pub fn figures() -> Result<Vec<Figure>, FigureError> {
             statements.get(paper).expect("the build script demands a statements.toml of each paper");
         Figure::parse_among(statements, source.name, source.claims, source.why)
     };
-    sources.into_iter().map(figure).collect()
+    let figures: Vec<Figure> = sources.into_iter().map(figure).collect::<Result<_, _>>()?;
+    fill::check(&figures)?;
+    Ok(figures)
 }
 
 /// The papers, with what they state beside their figures.

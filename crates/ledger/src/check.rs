@@ -40,6 +40,13 @@ pub(crate) fn indices(what: &str, names: Option<&Vec<Name>>, known: &[String]) -
     }
 }
 
+/// The cases of these names; where none is named all but the ablations.
+pub(crate) fn cases_named(text: Option<&Vec<Name>>, figure: &Figure, names: &Names) -> Checked<Vec<usize>> {
+    let mut found = indices("case", text, names.cases)?;
+    found.retain(|case| text.is_some() || figure.cases[*case].ablates.is_none());
+    Ok(found)
+}
+
 /// Names that are ids, each once.
 fn distinct(what: &str, names: impl Iterator<Item = Name>) -> Checked<Vec<String>> {
     let mut known = Vec::new();
@@ -76,8 +83,10 @@ pub(crate) fn check(name: &str, written: FigureText, why: &str, statements: &Sta
         Ok(SizeRuns { seeds: seeds(&size.seeds)?, set: size.set.clone(), cases })
     };
     let sizes = [size(&written.size.smoke)?, size(&written.size.small)?, size(&written.size.full)?];
+    let ablated: Vec<Option<Name>> = cases.iter().map(|case| case.ablates.clone()).collect();
     let default = (written.scenario, written.profile);
-    let cases: Checked<Vec<Case>> = cases.into_iter().map(|c| case(c, &default, &arm_names)).collect();
+    let cases: Checked<Vec<Case>> =
+        cases.into_iter().map(|c| case(c, &default, &arm_names, &case_names)).collect();
     let measures: Checked<Vec<Measure>> =
         written.measure.into_iter().map(|m| measure(m, &case_names)).collect();
     let mut figure = Figure {
@@ -106,6 +115,7 @@ pub(crate) fn check(name: &str, written: FigureText, why: &str, statements: &Sta
         }
     }
     let names = Names { cases: &case_names, arms: &arm_names, measures: &measure_names, statements };
+    ablations(&figure, &ablated)?;
     let mut ids = BTreeSet::new();
     let all = written.claim.iter().map(|claim| (true, claim));
     for (is_published, text) in all.chain(written.check.iter().map(|check| (false, check))) {
@@ -120,9 +130,24 @@ pub(crate) fn check(name: &str, written: FigureText, why: &str, statements: &Sta
             figure.claims.push(claim);
         }
     }
-    let plots: Checked<Vec<Plot>> = written.plot.iter().map(|text| plot(text, &names)).collect();
+    let plots: Checked<Vec<Plot>> = written.plot.iter().map(|text| plot(text, &figure, &names)).collect();
     figure.plots = plots?;
     Ok(figure)
+}
+
+/// An ablation changes a case that is none itself, and has no arm that the case lacks. `names` are those that `ablates` names.
+fn ablations(figure: &Figure, names: &[Option<Name>]) -> Checked<()> {
+    for (case, name) in figure.cases.iter().zip(names) {
+        let (Some(base), Some(name)) = (case.ablates.map(|base| &figure.cases[base]), name) else { continue };
+        if base.ablates.is_some() {
+            return wrong(name, "an ablation of an ablation", "name the case that both change");
+        }
+        if let Some(arm) = case.arms.iter().find(|arm| !base.arms.contains(arm)) {
+            let problem = format!("arm {:?} does not run in case {:?}", figure.arms[*arm].name, base.name);
+            return wrong(name, problem, "name `arms` that both have");
+        }
+    }
+    Ok(())
 }
 
 /// Names that claims and plots refer to.
@@ -144,12 +169,18 @@ impl CaseText {
             profile: None,
             set: Vec::new(),
             arms: None,
+            ablates: None,
             seeds: None,
         }
     }
 }
 
-fn case(text: CaseText, default: &(Option<String>, Option<String>), arms: &[String]) -> Checked<Case> {
+fn case(
+    text: CaseText,
+    default: &(Option<String>, Option<String>),
+    arms: &[String],
+    cases: &[String],
+) -> Checked<Case> {
     let Some(scenario) = text.scenario.or_else(|| default.0.clone()) else {
         return wrong(&text.name, "no scenario", "give the figure or the case a `scenario`");
     };
@@ -161,6 +192,7 @@ fn case(text: CaseText, default: &(Option<String>, Option<String>), arms: &[Stri
         set: text.set,
         arms: indices("arm", text.arms.as_ref(), arms)?,
         seeds: text.seeds.as_ref().map(seeds).transpose()?,
+        ablates: text.ablates.as_ref().map(|name| index("case", name, cases)).transpose()?,
         name: text.name.into_inner(),
     })
 }
@@ -245,13 +277,13 @@ fn measure(text: MeasureText, cases: &[String]) -> Checked<Measure> {
     })
 }
 
-fn plot(text: &PlotText, names: &Names) -> Checked<Plot> {
+fn plot(text: &PlotText, figure: &Figure, names: &Names) -> Checked<Plot> {
     Ok(Plot {
         title: text.title.clone(),
         measure: index("measure", &text.measure, names.measures)?,
         kind: text.kind,
         log: text.log,
         arms: indices("arm", text.arms.as_ref(), names.arms)?,
-        cases: indices("case", text.cases.as_ref(), names.cases)?,
+        cases: cases_named(text.cases.as_ref(), figure, names)?,
     })
 }

@@ -1,6 +1,6 @@
 //! From a `[[claim]]` or `[[check]]` as it is written to claims: each can be judged.
 
-use crate::check::{Checked, Names, index, indices, wrong};
+use crate::check::{Checked, Names, cases_named, index, wrong};
 use crate::figure::{Across, Claim, Figure, Over, OverSeeds, Setup, Term};
 use crate::statement::{Fill, Source, StatementText, Statements};
 use crate::text::{ClaimText, Name, Numbers, OneOrMore, RuleText};
@@ -14,7 +14,7 @@ pub(crate) fn claims(
     figure: &Figure,
     names: &Names,
 ) -> Checked<Vec<Claim>> {
-    keys(text, names)?;
+    keys(text, figure, names)?;
     match (&text.statement, is_published) {
         (None, true) => {
             let cure = "name it in `statement`; a number of our own is a [[check]]";
@@ -68,7 +68,7 @@ fn terms(text: &ClaimText, figure: &Figure, names: &Names) -> Checked<Vec<Term>>
     let over_case = text.over_case.as_ref().map(|over| index("case", over, names.cases)).transpose()?;
     let rank = rank(text, over_arms.as_ref().map_or(1, Vec::len))?;
     let mut found = Vec::new();
-    for case in indices("case", text.cases.as_ref(), names.cases)? {
+    for case in cases_named(text.cases.as_ref(), figure, names)? {
         for name in &text.of {
             let of = Setup { case, arm: index("arm", name, names.arms)? };
             let under = |arm: usize| Setup { case: over_case.unwrap_or(case), arm };
@@ -124,8 +124,8 @@ fn rank(text: &ClaimText, arms: usize) -> Checked<Option<usize>> {
 }
 
 /// Tables of numbers name only what the claim is about.
-fn keys(text: &ClaimText, names: &Names) -> Checked<()> {
-    let cases: Vec<usize> = indices("case", text.cases.as_ref(), names.cases)?;
+fn keys(text: &ClaimText, figure: &Figure, names: &Names) -> Checked<()> {
+    let cases: Vec<usize> = cases_named(text.cases.as_ref(), figure, names)?;
     let mut known = Vec::new();
     for of in &text.of {
         known.push(of.get_ref().clone());

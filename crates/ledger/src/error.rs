@@ -1,5 +1,6 @@
 //! Mistakes in `claims.toml`.
 
+use crate::figure::Figure;
 use std::ops::Range;
 
 /// A mistake in an experiment, with its place and cure.
@@ -23,6 +24,12 @@ impl FigureError {
     pub(crate) fn written(name: &str, text: &str, error: &toml::de::Error) -> Self {
         let problem = error.message().trim().replace('\n', "; ");
         Self::at(name, text, error.span(), Fault::new(problem, "see CONTRIBUTING.md, \"Adding a figure\""))
+    }
+
+    /// A mistake in `why.md`.
+    pub(crate) fn in_reasons(figure: &Figure, fault: Fault) -> Self {
+        let file = format!("{}/why.md", figure.name);
+        Self { file, line: 1, column: 1, problem: fault.problem, cure: fault.cure }
     }
 
     pub(crate) fn at(name: &str, text: &str, span: Option<Range<usize>>, fault: Fault) -> Self {

@@ -101,6 +101,8 @@ pub struct Case {
     pub arms: Vec<usize>,
     /// Seeds in place of the size's.
     pub seeds: Option<Vec<u64>>,
+    /// The case of which it changes one thing: an ablation stands beside it, and in no claim or plot that names no cases.
+    pub ablates: Option<usize>,
 }
 
 /// A scheme, and what it changes of the scenario.

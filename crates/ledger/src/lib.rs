@@ -24,6 +24,7 @@ mod computed;
 mod error;
 mod evaluate;
 mod figure;
+mod fill;
 mod ledger_page;
 mod page;
 mod plan;

@@ -1,9 +1,10 @@
 //! The pages of the book that the ledger makes. That of a figure: a table and a plot first, then verdicts, then reasons.
 
-use crate::figure::{Across, Claim, Figure, Size, Unit};
+use crate::figure::{Across, Claim, Figure, Measure, Size, Unit};
+use crate::fill::filled;
 use crate::ledger_page;
 use crate::plot::svg;
-use crate::record::{Cell, Ledger, Outcome, Record};
+use crate::record::{Cell, Ledger, Outcome, Record, Row};
 use crate::standing::Judged;
 use crate::statement::Paper;
 use crate::verdict::Verdict;
@@ -27,6 +28,7 @@ pub struct Texts {
 /// The files that follow from the ledger, by their path in a checkout.
 #[must_use]
 pub fn pages(figures: &[Figure], papers: &[Paper], ledger: &Ledger, texts: &Texts) -> Vec<(String, String)> {
+    let figures = filled(figures, ledger);
     let records: Vec<(&Figure, Record)> = figures
         .iter()
         .map(|figure| {
@@ -38,7 +40,7 @@ pub fn pages(figures: &[Figure], papers: &[Paper], ledger: &Ledger, texts: &Text
     let mut made = vec![
         ("README.md".to_owned(), between(&texts.readme, &result_line(&all, &records))),
         ("docs/src/introduction.md".to_owned(), between(&texts.introduction, &introduction(&all))),
-        ("docs/src/SUMMARY.md".to_owned(), listed(&texts.contents, figures, papers)),
+        ("docs/src/SUMMARY.md".to_owned(), listed(&texts.contents, &figures, papers)),
         ("docs/src/ledger.md".to_owned(), ledger_page::first_screen(&all)),
         ("docs/src/verdicts.md".to_owned(), ledger_page::RULES.to_owned()),
         ("docs/src/own-checks.md".to_owned(), ledger_page::checks_page(&records)),
@@ -54,7 +56,7 @@ pub fn pages(figures: &[Figure], papers: &[Paper], ledger: &Ledger, texts: &Text
     for (figure, record) in &records {
         let picture = svg(figure, record);
         let name = format!("docs/src/figures/{}", figure.slug());
-        made.push((format!("{name}.md"), figure_page(figure, record, picture.is_some())));
+        made.push((format!("{name}.md"), figure_page(figure, record, ledger, picture.is_some())));
         made.extend(picture.map(|picture| (format!("{name}.svg"), picture)));
     }
     made
@@ -113,7 +115,7 @@ fn result_line(all: &[(&Paper, Vec<Judged<'_>>)], records: &[(&Figure, Record)])
     )
 }
 
-fn figure_page(figure: &Figure, record: &Record, picture: bool) -> String {
+fn figure_page(figure: &Figure, record: &Record, ledger: &Ledger, picture: bool) -> String {
     let size = if record.rows.is_empty() { Size::Small } else { record.size };
     let mut text = format!(
         "# {}\n\n{}. `farspan reproduce {} --size {}`",
@@ -138,6 +140,12 @@ fn figure_page(figure: &Figure, record: &Record, picture: bool) -> String {
     if !record.checks.is_empty() {
         text += &format!("\n## Our own checks\n\n{}", checks(figure, record));
     }
+    let changed: String = ledger.of(&figure.name).iter().map(|record| ablations(figure, record)).collect();
+    if !changed.is_empty() {
+        text += &format!(
+            "\n## One change at a time\n\nMedians over seeds, in brackets without the change.\n{changed}"
+        );
+    }
     if !figure.why.trim().is_empty() {
         text += &format!("\n## Why\n\n{}\n", figure.why.trim());
     }
@@ -149,16 +157,12 @@ fn table(figure: &Figure, record: &Record) -> String {
         .filter(|m| figure.measures[*m].table)
         .filter(|m| record.rows.iter().any(|row| row.values.contains_key(&figure.measures[*m].name)))
         .collect();
-    let several = figure.cases.len() > 1;
+    let several = figure.cases.iter().filter(|case| case.ablates.is_none()).count() > 1;
     let mut heading = vec!["scheme".to_owned(), "runs".to_owned()];
     if several {
         heading.insert(0, if figure.axis.is_empty() { "case".to_owned() } else { figure.axis.clone() });
     }
-    heading.extend(shown.iter().map(|m| {
-        let measure = &figure.measures[*m];
-        let unit = measure.unit.name();
-        if unit.is_empty() { measure.label.clone() } else { format!("{}, {unit}", measure.label) }
-    }));
+    heading.extend(shown.iter().map(|m| headed(&figure.measures[*m])));
     let mut text = row(&heading) + &rule_of(heading.len());
     for values in &record.rows {
         let found = (
@@ -166,6 +170,9 @@ fn table(figure: &Figure, record: &Record) -> String {
             figure.arms.iter().position(|arm| arm.name == values.arm),
         );
         let (Some(case), Some(arm)) = found else { continue };
+        if figure.cases[case].ablates.is_some() {
+            continue;
+        }
         let mut cells = vec![format!("`{}`", figure.arms[arm].scheme), values.runs.to_string()];
         if figure.arms[arm].label != figure.arms[arm].scheme {
             cells[0] = figure.arms[arm].label.clone();
@@ -180,6 +187,54 @@ fn table(figure: &Figure, record: &Record) -> String {
         text += &row(&cells);
     }
     text
+}
+
+/// What one change of a case does, by a table of the size's ablations; empty if it has none.
+fn ablations(figure: &Figure, record: &Record) -> String {
+    let row_of = |case: &str, arm: &str| {
+        record.rows.iter().find(|row| (row.case.as_str(), row.arm.as_str()) == (case, arm))
+    };
+    let mut found: Vec<(String, &Row, &Row)> = Vec::new();
+    for case in &figure.cases {
+        let Some(base) = case.ablates.map(|base| &figure.cases[base]) else { continue };
+        for arm in case.arms.iter().map(|arm| &figure.arms[*arm]) {
+            let (Some(with), Some(without)) = (row_of(&case.name, &arm.name), row_of(&base.name, &arm.name))
+            else {
+                continue;
+            };
+            found.push((format!("{} | {} | {}", case.label, base.label, arm.label), with, without));
+        }
+    }
+    let shown = |measure: &&Measure| {
+        measure.table && found.iter().any(|(_, with, _)| with.values.contains_key(&measure.name))
+    };
+    let shown: Vec<&Measure> = figure.measures.iter().filter(shown).collect();
+    if found.is_empty() {
+        return String::new();
+    }
+    let mut heading =
+        vec![format!("change, size {}", record.size.name()), "of".to_owned(), "scheme".to_owned()];
+    heading.extend(shown.iter().map(|measure| headed(measure)));
+    let mut text = format!("\n{}{}", row(&heading), rule_of(heading.len()));
+    for (what, with, without) in found {
+        let median =
+            |row: &Row, measure: &Measure| row.values.get(&measure.name).map(|cell| show(cell.median));
+        let mut cells = vec![what];
+        cells.extend(shown.iter().map(|measure| match (median(with, measure), median(without, measure)) {
+            (Some(with), Some(without)) => format!("{with} ({without})"),
+            (with, _) => with.unwrap_or_else(|| "-".to_owned()),
+        }));
+        text += &row(&cells);
+    }
+    text
+}
+
+/// A measure's label with its unit.
+fn headed(measure: &Measure) -> String {
+    match measure.unit.name() {
+        "" => measure.label.clone(),
+        unit => format!("{}, {unit}", measure.label),
+    }
 }
 
 pub(crate) fn row(cells: &[String]) -> String {

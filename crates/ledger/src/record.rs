@@ -176,10 +176,18 @@ impl Ledger {
         serde_json::from_str(text).expect("the committed ledger can be read")
     }
 
+    /// The records of a figure, of the largest size that was run first.
+    #[must_use]
+    pub fn of(&self, figure: &str) -> Vec<&Record> {
+        let mut found: Vec<&Record> = self.figures.iter().filter(|record| record.figure == figure).collect();
+        found.sort_by_key(|record| std::cmp::Reverse(record.size));
+        found
+    }
+
     /// The record of a figure, of the largest size that was run.
     #[must_use]
     pub fn record(&self, figure: &str) -> Option<&Record> {
-        self.figures.iter().filter(|record| record.figure == figure).max_by_key(|record| record.size)
+        self.of(figure).first().copied()
     }
 
     /// The claims and checks that this ledger holds at the record's size and the record does not. None at smoke size.

@@ -257,6 +257,22 @@ impl StatementText {
         })
     }
 
+    /// A reason names its cause; and what is ours or our reading shows a number or a page, or says that it is probable.
+    fn reason_lacks(&self) -> Option<Fault> {
+        match (self.cause, &self.why) {
+            (None, None) => None,
+            (Some(_), None) | (None, Some(_)) => {
+                Some(Fault::new("one of `cause` and `why` is missing", "give both, or neither"))
+            }
+            (Some(Cause::Paper), Some(_)) => None,
+            (Some(_), Some(why)) => {
+                let shows = ["{{", "](", "robably"].iter().any(|sign| why.contains(sign));
+                let cure = "name a number in {{}} or a page that shows it, or say \"probably\"";
+                (!shows).then(|| Fault::new("a `why` that nothing shows", cure))
+            }
+        }
+    }
+
     /// Whether it prints a number.
     pub(crate) const fn prints(&self) -> bool {
         self.paper.is_some()
@@ -299,6 +315,9 @@ impl Statements {
             if statement.comparison.is_some() && statement.paper.is_none() {
                 let fault =
                     Fault::new("a `comparison` of no number", "give the statement its `paper`, or remove it");
+                return Err(FigureError::at(name, text, Some(statement.id.span()), fault));
+            }
+            if let Some(fault) = statement.reason_lacks() {
                 return Err(FigureError::at(name, text, Some(statement.id.span()), fault));
             }
             self.by_key.insert(key, statement);
@@ -442,5 +461,26 @@ mod tests {
         assert_eq!(read("75 KB").value_in(Unit::Ms), None);
         assert_eq!(PrintedNumber::read("10 parsecs"), None);
         assert_eq!(PrintedNumber::read("fast"), None);
+    }
+
+    #[test]
+    fn a_reason_has_its_cause_and_what_shows_it() {
+        let add = |more: &str| {
+            let text = format!(
+                "[[statement]]\nid = \"one\"\ntext = \"One.\"\nsource = \"text\"\nsection = \"1\"\nplace = \"p\"\n{more}"
+            );
+            Statements::default().add("x/fig1", &text).map_err(|error| error.to_string())
+        };
+        for (more, part) in [
+            ("why = \"probably rounding\"", "`cause` and `why`"),
+            ("cause = \"ours\"", "`cause` and `why`"),
+            ("cause = \"ours\"\nwhy = \"The queue is longer.\"", "nothing shows"),
+        ] {
+            let error = add(more).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+        add("cause = \"ours\"\nwhy = \"Probably the queue.\"").unwrap();
+        add("cause = \"reading\"\nwhy = \"The queue: {{a/b/c}}.\"").unwrap();
+        add("cause = \"paper\"\nwhy = \"Its buffer holds more than it sends.\"").unwrap();
     }
 }

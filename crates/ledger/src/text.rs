@@ -75,6 +75,8 @@ pub(crate) struct CaseText {
     #[serde(default)]
     pub(crate) set: Vec<String>,
     pub(crate) arms: Option<Vec<Name>>,
+    /// The case of which it changes one thing.
+    pub(crate) ablates: Option<Name>,
     /// Replaces the seeds of every size.
     pub(crate) seeds: Option<Name>,
 }

@@ -1,0 +1,269 @@
+//! Numbers in prose: `why.md`, and the `why` of a statement, name them in double braces, and pages fill them in.
+//!
+//! `{{CASE/ARM/MEASURE}}` is a median over seeds with its unit; `{{... over CASE/ARM}}` a ratio of two, `{{... below CASE/ARM}}` how
+//! much less it is, in percent; `{{ID}}` what a claim or check measured. The case may be left out where a figure has one, and after
+//! `over` where it is the same. `FIGURE:` in front names another figure, of this paper where it has no stroke.
+
+use crate::error::{Fault, FigureError};
+use crate::figure::{Figure, Setup};
+use crate::page::{show, unit};
+use crate::record::{Ledger, Record};
+
+const OPEN: &str = "{{";
+const CLOSE: &str = "}}";
+const NOT_RUN: &str = "(not run yet)";
+
+/// A median: of a measure, in an arm of a case.
+#[derive(Clone, Copy)]
+struct Place {
+    setup: Setup,
+    measure: usize,
+}
+
+/// A number that a text names.
+enum Named {
+    Value(Place),
+    Over(Place, Place),
+    Below(Place, Place),
+    /// Index of the claim.
+    Claim(usize),
+}
+
+/// Every reason of the figures with its numbers, from the largest size that has them.
+pub(crate) fn filled(figures: &[Figure], ledger: &Ledger) -> Vec<Figure> {
+    let fill = |own: &Figure, text: &str| {
+        let number = |inner: &str| match named(own, figures, inner) {
+            Ok((figure, named)) => value(figure, &named, ledger).unwrap_or_else(|| NOT_RUN.to_owned()),
+            Err(_) => NOT_RUN.to_owned(),
+        };
+        replaced(text, number).unwrap_or_else(|fault| fault.problem)
+    };
+    let one = |figure: &Figure| {
+        let mut one = figure.clone();
+        one.why = fill(figure, &figure.why);
+        for statement in one.claims.iter_mut().filter_map(|claim| claim.statement.as_mut()) {
+            statement.why = statement.why.as_ref().map(|why| fill(figure, why));
+        }
+        one
+    };
+    figures.iter().map(one).collect()
+}
+
+/// Every name in a reason is known.
+///
+/// # Errors
+/// The first that is not.
+pub(crate) fn check(figures: &[Figure]) -> Result<(), FigureError> {
+    for figure in figures {
+        let known = |text: &str| {
+            let mut wrong = None;
+            let found = replaced(text, |inner| {
+                wrong = wrong.take().or_else(|| named(figure, figures, inner).err());
+                String::new()
+            });
+            found.map(drop).and(wrong.map_or(Ok(()), Err))
+        };
+        let whys = figure.claims.iter().filter_map(|claim| claim.statement.as_ref()?.why.as_deref());
+        known(&figure.why).map_err(|fault| FigureError::in_reasons(figure, fault))?;
+        for why in whys {
+            known(why).map_err(|fault| FigureError::at(&figure.name, "", None, fault))?;
+        }
+    }
+    Ok(())
+}
+
+/// A text with what stands in double braces replaced.
+fn replaced(text: &str, mut number: impl FnMut(&str) -> String) -> Result<String, Fault> {
+    let mut parts = text.split(OPEN);
+    let mut made = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let Some((inner, rest)) = part.split_once(CLOSE) else {
+            let start: String = part.chars().take(20).collect();
+            return Err(Fault::new(format!("{OPEN}{start} has no end"), "close it with }}"));
+        };
+        made += &number(inner.trim());
+        made += rest;
+    }
+    Ok(made)
+}
+
+/// The number that a text of this figure names, and its figure.
+fn named<'a>(own: &'a Figure, figures: &'a [Figure], text: &str) -> Result<(&'a Figure, Named), Fault> {
+    let (figure, text) = match text.split_once(':') {
+        None => (own, text),
+        Some((name, rest)) => {
+            let name = if name.contains('/') { name.to_owned() } else { format!("{}/{name}", own.paper()) };
+            let found = figures.iter().find(|figure| figure.name == name);
+            let fault = || Fault::new(format!("no figure {name:?}"), "see `farspan list figures`");
+            (found.ok_or_else(fault)?, rest.trim())
+        }
+    };
+    let two = |over: &str, under: &str| -> Result<(Place, Place), Fault> {
+        let above = place(figure, over.trim(), None)?;
+        Ok((above, place(figure, under.trim(), Some(above))?))
+    };
+    if let Some((over, under)) = text.split_once(" over ") {
+        return two(over, under).map(|(above, below)| (figure, Named::Over(above, below)));
+    }
+    if let Some((less, more)) = text.split_once(" below ") {
+        return two(less, more).map(|(above, below)| (figure, Named::Below(above, below)));
+    }
+    if text.contains('/') {
+        return Ok((figure, Named::Value(place(figure, text, None)?)));
+    }
+    let id = format!("{}-{text}", figure.slug());
+    let found = figure.claims.iter().position(|claim| claim.id == id);
+    let fault = || {
+        Fault::new(
+            format!("no claim {text:?} of {}", figure.name),
+            "write CASE/ARM/MEASURE, or the id of a claim",
+        )
+    };
+    Ok((figure, Named::Claim(found.ok_or_else(fault)?)))
+}
+
+/// `CASE/ARM/MEASURE`; beside `other` `ARM` and `CASE/ARM` do, and else `ARM/MEASURE` where there is one case.
+fn place(figure: &Figure, text: &str, other: Option<Place>) -> Result<Place, Fault> {
+    let case_of = |name: &str| figure.cases.iter().position(|case| case.name == name);
+    let arm_of = |name: &str| figure.arms.iter().position(|arm| arm.name == name);
+    let measure_of = |name: &str| figure.measures.iter().position(|measure| measure.name == name);
+    let only = (figure.cases.len() == 1).then_some(0);
+    let parts: Vec<&str> = text.split('/').collect();
+    let (case, arm, measure) = match (parts.as_slice(), other) {
+        ([case, arm, measure], _) => (case_of(case), arm_of(arm), measure_of(measure)),
+        ([arm, measure], None) => (only, arm_of(arm), measure_of(measure)),
+        ([case, arm], Some(other)) => (case_of(case), arm_of(arm), Some(other.measure)),
+        ([arm], Some(other)) => (Some(other.setup.case), arm_of(arm), Some(other.measure)),
+        _ => (None, None, None),
+    };
+    let found = case.zip(arm).zip(measure);
+    let found = found.filter(|((case, arm), _)| figure.cases[*case].arms.contains(arm));
+    let fault = || {
+        Fault::new(
+            format!("{}: {text:?} names no number", figure.name),
+            "write CASE/ARM/MEASURE, of a case in which the arm runs",
+        )
+    };
+    found.map(|((case, arm), measure)| Place { setup: Setup { case, arm }, measure }).ok_or_else(fault)
+}
+
+/// A number as text; `None` if no size has it.
+fn value(figure: &Figure, named: &Named, ledger: &Ledger) -> Option<String> {
+    let records = ledger.of(&figure.name);
+    let of = |record: &Record, place: Place| {
+        let (case, arm) = (&figure.cases[place.setup.case].name, &figure.arms[place.setup.arm].name);
+        let row = record.rows.iter().find(|row| (&row.case, &row.arm) == (case, arm))?;
+        Some(row.values.get(&figure.measures[place.measure].name)?.median)
+    };
+    let two = |above, below| {
+        let both = records.iter().find_map(|record| Some((of(record, above)?, of(record, below)?)));
+        both.map(|(above, below)| above.zip(below).map(|(above, below)| above / below))
+    };
+    match *named {
+        Named::Value(place) => {
+            let median = records.iter().find_map(|record| of(record, place))?;
+            let unit = figure.measures[place.measure].unit.name();
+            let space = if unit.is_empty() || unit == "%" { "" } else { " " };
+            Some(median.map_or_else(|| show(None), |_| format!("{}{space}{unit}", show(median))))
+        }
+        Named::Over(above, below) => Some(show(two(above, below)?)),
+        Named::Below(above, below) => Some(
+            two(above, below)?
+                .map_or_else(|| show(None), |ratio| format!("{}%", show(Some(100.0 * (1.0 - ratio))))),
+        ),
+        Named::Claim(claim) => {
+            let claim = &figure.claims[claim];
+            let found = records.iter().find_map(|record| record.all().find(|found| found.id == claim.id))?;
+            (found.seeds > 0).then(|| format!("{}{}", show(found.measured), unit(figure, claim)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::Size;
+    use crate::plan::Run;
+    use serde_json::{Value, json};
+
+    const FIGURE: &str = r#"
+        title = "A figure"
+        place = "Section 1"
+        scenario = "uno/incast-mixed"
+        size = { smoke = { seeds = "1" }, small = { seeds = "1..6" }, full = { seeds = "1..6", cases = ["near"] } }
+        case = [{ name = "near" }, { name = "far", ablates = "near", arms = ["uno"] }]
+        arm = [{ name = "uno" }, { name = "gemini" }]
+        measure = [{ name = "mean", path = "fct.all.mean_us", unit = "ms" }]
+        [[check]]
+        id = "check"
+        text = "mean"
+        measure = "mean"
+        of = ["gemini"]
+        over = "uno"
+        rule = "order"
+    "#;
+
+    fn figure(name: &str, why: &str) -> Figure {
+        Figure::parse(name, FIGURE, why).unwrap()
+    }
+
+    /// A record in which uno takes so many milliseconds and gemini three times as long.
+    fn record(figure: &Figure, size: Size, ms: f64) -> Record {
+        let plan = figure.plan(size);
+        let mean = |run: &Run| ms * 1e3 * if run.arm == 0 { 1.0 } else { 3.0 };
+        let documents: Vec<Value> =
+            plan.iter().map(|run| json!({"fct": {"all": {"mean_us": mean(run)}}})).collect();
+        figure.evaluate(size, &plan.iter().zip(&documents).collect::<Vec<_>>())
+    }
+
+    fn reasons(why: &str, records: impl Fn(&Figure) -> Vec<Record>) -> String {
+        let own = figure("x/fig2", why);
+        let ledger = Ledger { figures: records(&own) };
+        let figures = [figure("x/fig1", ""), own];
+        check(&figures).unwrap();
+        filled(&figures, &ledger)[1].why.clone()
+    }
+
+    #[test]
+    fn numbers_come_from_the_largest_size_that_has_them() {
+        let both = |figure: &Figure| vec![record(figure, Size::Small, 2.0), record(figure, Size::Full, 4.0)];
+        let why = "{{near/uno/mean}}; {{far/uno/mean}}; {{near/gemini/mean over uno}}; \
+                   {{near/uno/mean below near/gemini}}; {{far/uno/mean over near/uno}}; {{check}}";
+        assert_eq!(reasons(why, both), "4 ms; 2 ms; 3; 66.7%; 1; 3");
+    }
+
+    #[test]
+    fn what_nobody_ran_is_said_to_be_so() {
+        let none = |_: &Figure| Vec::new();
+        assert_eq!(reasons("{{near/uno/mean}} {{fig1: near/uno/mean}}", none), "(not run yet) (not run yet)");
+    }
+
+    #[test]
+    fn a_name_that_is_unknown_is_refused_with_its_file() {
+        for (why, part) in [
+            ("{{near/uno/median}}", "names no number"),
+            ("{{far/gemini/mean}}", "in which the arm runs"),
+            ("{{uno/mean}}", "names no number"),
+            ("{{fig9: near/uno/mean}}", "no figure \"x/fig9\""),
+            ("{{other}}", "no claim \"other\""),
+            ("{{near/uno/mean", "has no end"),
+        ] {
+            let error = check(&[figure("x/fig1", why)]).unwrap_err().to_string();
+            assert!(error.contains(part) && error.contains("experiments/x/fig1/why.md"), "{why}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_ablation_is_in_no_claim_that_names_no_case_and_not_ablated_itself() {
+        assert_eq!(figure("x/fig1", "").claims.len(), 1);
+        let twice = FIGURE.replace(
+            "\"uno\"] }]",
+            "\"uno\"] }, { name = \"farther\", ablates = \"far\", arms = [\"uno\"] }]",
+        );
+        let error = Figure::parse("x/fig1", &twice, "").unwrap_err().to_string();
+        assert!(error.contains("ablation of an ablation"), "{error}");
+        let lacking = FIGURE.replace("{ name = \"near\" }", "{ name = \"near\", arms = [\"gemini\"] }");
+        let error = Figure::parse("x/fig1", &lacking, "").unwrap_err().to_string();
+        assert!(error.contains("does not run in case \"near\""), "{error}");
+    }
+}
