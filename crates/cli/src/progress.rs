@@ -132,8 +132,35 @@ impl Drop for Display {
 pub struct SweepDisplay {
     bar: Option<ProgressBar>,
     quiet: bool,
+    /// Whether, and how, what there is to run is said before it runs.
+    announcement: Option<Announcement>,
     began: Instant,
     last_line: Mutex<Instant>,
+}
+
+struct Announcement {
+    /// Packet-hops a second of CPU time.
+    speed: f64,
+    jobs: usize,
+    said: AtomicBool,
+}
+
+impl Announcement {
+    fn say(&self, progress: &sweep::Progress) {
+        if self.said.swap(true, Ordering::Relaxed) || progress.hops == 0 {
+            return;
+        }
+        let cpu = progress.hops as f64 / self.speed;
+        output::note(&format!(
+            "{} of {} runs are left, about {}: about {} of CPU time here, {} with {} at a time; --resume goes on where it was ended",
+            progress.points - progress.done,
+            progress.points,
+            with_prefix(progress.hops as f64, "packet-hops"),
+            seconds(cpu),
+            seconds(cpu / self.jobs as f64),
+            self.jobs
+        ));
+    }
 }
 
 impl SweepDisplay {
@@ -143,7 +170,13 @@ impl SweepDisplay {
             let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs  {msg}");
             ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Self { bar, quiet, began: now(), last_line: Mutex::new(now()) }
+        Self { bar, quiet, announcement: None, began: now(), last_line: Mutex::new(now()) }
+    }
+
+    /// Says before the first run what all of them take, so many at a time, at this many packet-hops a second of CPU time.
+    pub fn announcing(mut self, speed: f64, jobs: usize) -> Self {
+        self.announcement = Some(Announcement { speed, jobs, said: AtomicBool::new(false) });
+        self
     }
 
     /// From the estimated packet-hops of the runs that are done: the longest come first.
@@ -158,6 +191,9 @@ impl SweepDisplay {
 
 impl sweep::Watch for SweepDisplay {
     fn update(&self, progress: &sweep::Progress) {
+        if let Some(announcement) = &self.announcement {
+            announcement.say(progress);
+        }
         let message = self.message(progress);
         let mut last_line = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bar) = &self.bar {

@@ -11,7 +11,7 @@ use farspan_ledger::{
 use farspan_scenario::unknown_name;
 use farspan_sweep::{Finished, Options, Point, Program, Store, execute};
 use farspan_world::clock::now;
-use farspan_world::write;
+use farspan_world::{Cost, World, write};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -163,7 +163,10 @@ fn run(args: &ReproduceArgs, itself: &Itself<'_>, chosen: &[Figure]) -> Result<V
     catch_interrupts();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = Options { jobs: args.jobs.map_or(cores, usize::from), resume: args.resume };
-    let display = SweepDisplay::new(args.quiet);
+    let mut display = SweepDisplay::new(args.quiet);
+    if args.size == Size::Full {
+        display = display.announcing(speed(&points), options.jobs);
+    }
     let finished = execute(&points, &store, &options, &display)?;
     drop(display);
     if interrupted() && finished.len() < points.len() {
@@ -176,6 +179,21 @@ fn run(args: &ReproduceArgs, itself: &Itself<'_>, chosen: &[Figure]) -> Result<V
         done
     };
     Ok(chosen.iter().zip(&plans).map(evaluate).collect())
+}
+
+/// Runs that are tried out for [`speed`].
+const TRIALS: usize = 7;
+
+/// Packet-hops a second of CPU time here: the median of short trials of points all over the list.
+fn speed(points: &[Point]) -> f64 {
+    let every = points.len().div_ceil(TRIALS).max(1);
+    let trial = |point: &Point| {
+        let world = World::build(&point.resolved).ok()?;
+        Some(Cost::of(&point.resolved, &world).speed)
+    };
+    let mut speeds: Vec<f64> = points.iter().step_by(every).filter_map(trial).collect();
+    speeds.sort_by(f64::total_cmp);
+    speeds.get(speeds.len() / 2).copied().unwrap_or(1.0)
 }
 
 /// Evaluates a figure, whose runs are the points from `first` on.
