@@ -347,6 +347,11 @@ impl Checkout {
             for lost in self.ledger.regressions(&record) {
                 output::note(&format!("note: {lost}: the changelog should say why"));
             }
+            for id in self.ledger.gone(&record) {
+                output::note(&format!(
+                    "note: {id}: is gone, and holds in the ledger: the changelog should say why"
+                ));
+            }
             self.ledger.accept(record, &order);
         }
         let ledger = ("docs/ledger.json".to_owned(), self.ledger.to_json());

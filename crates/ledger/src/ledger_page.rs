@@ -30,10 +30,13 @@ pub(crate) fn counts(all: &[(&Paper, Vec<Judged<'_>>)], folder: &str) -> String 
         Standing::Holds => "in band".to_owned(),
         standing => standing.name().to_owned(),
     }));
-    heading.push("headline: the paper, measured here".to_owned());
+    heading.push("headline, paper \u{2192} here".to_owned());
     let mut text = row(&heading) + &rule_of(heading.len());
     for (paper, judged) in all {
-        let headline: Vec<String> = named(judged, &paper.headline).map(headline).collect();
+        let of = |(label, template): &(String, String)| -> Vec<String> {
+            named(judged, std::slice::from_ref(template)).map(|one| headline(label, one)).collect()
+        };
+        let headline: Vec<String> = paper.headline.iter().flat_map(of).collect();
         let mut cells =
             vec![format!("[{}]({folder}{}.md)", paper.name, paper.folder), judged.len().to_string()];
         cells.extend(Standing::ALL.map(|standing| count(judged, standing).to_string()));
@@ -48,11 +51,12 @@ fn named<'a>(judged: &'a [Judged<'a>], templates: &'a [String]) -> impl Iterator
     templates.iter().flat_map(|template| judged.iter().filter(move |one| one.statement.template == *template))
 }
 
-/// The printed number, or the statement, and the number here.
-fn headline(one: &Judged<'_>) -> String {
-    match printed(one) {
-        none if none.is_empty() => format!("{} {}", one.statement.text, found(one)),
-        printed => format!("{printed}, {}", found(one)),
+/// The paper's number as a ratio or in its unit, and the number here.
+fn headline(label: &str, one: &Judged<'_>) -> String {
+    let paper = spread(one.columns.iter().filter_map(Column::paper));
+    match if paper.is_empty() { printed(one) } else { paper } {
+        none if none.is_empty() => format!("{label}: {}", found(one)),
+        paper => format!("{label}: {paper} \u{2192} {}", found(one)),
     }
 }
 

@@ -193,13 +193,26 @@ impl Ledger {
     /// The claims and checks that this ledger holds at the record's size and the record does not. None at smoke size.
     #[must_use]
     pub fn regressions(&self, record: &Record) -> Vec<Regression> {
-        let is_same = |other: &&Record| (&other.figure, other.size) == (&record.figure, record.size);
-        let Some(before) = self.figures.iter().find(is_same).filter(|_| record.size != Size::Smoke) else {
+        let Some(before) = self.before(record).filter(|_| record.size != Size::Smoke) else {
             return Vec::new();
         };
         let held = |id: &str| before.all().any(|claim| claim.id == id && claim.verdict == Verdict::Holds);
         let now = record.all().filter(|claim| claim.verdict != Verdict::Holds && held(&claim.id));
         now.map(|claim| Regression { id: claim.id.clone(), verdict: claim.verdict }).collect()
+    }
+
+    /// The ids that this ledger holds at the record's size and the record does not have: renamed, or removed.
+    #[must_use]
+    pub fn gone(&self, record: &Record) -> Vec<&str> {
+        let holds = |claim: &&Outcome| claim.verdict == Verdict::Holds;
+        let is_gone = |id: &&str| record.all().all(|claim| claim.id != *id);
+        let before = self.before(record).into_iter().flat_map(Record::all);
+        before.filter(holds).map(|claim| claim.id.as_str()).filter(is_gone).collect()
+    }
+
+    /// The record of this figure at this size.
+    fn before(&self, record: &Record) -> Option<&Record> {
+        self.figures.iter().find(|other| (&other.figure, other.size) == (&record.figure, record.size))
     }
 
     /// Takes a record in, in place of the figure's former one of this size; `order` is that of the figures.

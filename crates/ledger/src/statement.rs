@@ -362,8 +362,8 @@ pub struct Paper {
     pub authors: String,
     /// Its title.
     pub title: String,
-    /// The templates of its headline's statements.
-    pub headline: Vec<String>,
+    /// Its headline's statements: a few words for each, and the template.
+    pub headline: Vec<(String, String)>,
     /// The templates of its most quoted statements.
     pub quoted: Vec<String>,
     /// Statements that nothing measures, of all of its files.
@@ -374,11 +374,18 @@ pub struct Paper {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct HeadlineText {
+    label: String,
+    statement: Name,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct PaperText {
     name: String,
     authors: String,
     title: String,
-    headline: Vec<Name>,
+    headline: Vec<HeadlineText>,
     quoted: Vec<Name>,
     /// [`Statements`] reads them.
     #[serde(default, rename = "statement")]
@@ -394,23 +401,21 @@ impl Paper {
         let name = name_of(folder);
         let written: PaperText =
             toml::from_str(text).map_err(|error| FigureError::written(&name, text, &error))?;
-        let templates = |names: &[Name]| -> Result<Vec<String>, FigureError> {
-            let template = |quoted: &Name| match statements.of(FILE, quoted.get_ref()) {
-                Some((key, _)) => Ok(full_key(folder, &key)),
-                None => {
-                    let fault = Fault::new(
-                        format!("no statement {:?}", quoted.get_ref()),
-                        "write FIGURE/ID, or ID for one of this file",
-                    );
-                    Err(FigureError::at(&name, text, Some(quoted.span()), fault))
-                }
-            };
-            names.iter().map(template).collect()
+        let template = |quoted: &Name| match statements.of(FILE, quoted.get_ref()) {
+            Some((key, _)) => Ok(full_key(folder, &key)),
+            None => {
+                let fault = Fault::new(
+                    format!("no statement {:?}", quoted.get_ref()),
+                    "write FIGURE/ID, or ID for one of this file",
+                );
+                Err(FigureError::at(&name, text, Some(quoted.span()), fault))
+            }
         };
+        let headline = |line: HeadlineText| Ok((line.label, template(&line.statement)?));
         Ok(Self {
             folder: folder.to_owned(),
-            headline: templates(&written.headline)?,
-            quoted: templates(&written.quoted)?,
+            headline: written.headline.into_iter().map(headline).collect::<Result<_, _>>()?,
+            quoted: written.quoted.iter().map(template).collect::<Result<_, _>>()?,
             unmeasured: statements.unmeasured(folder),
             statements: statements.keys().map(|key| full_key(folder, key)).collect(),
             name: written.name,

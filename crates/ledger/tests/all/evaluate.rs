@@ -235,13 +235,26 @@ fn the_ledger_s_text_reads_back_and_has_a_claim_a_line() {
     assert_eq!(serde_json::from_str::<Ledger>(&ledger.to_json()).unwrap(), ledger);
 }
 
+#[test]
+fn an_id_that_held_and_is_gone_is_named() {
+    let mut ledger = Ledger::default();
+    let mut after = record(Size::Small, doubled);
+    ledger.accept(after.clone(), &["x/fig1"]);
+    assert!(ledger.gone(&after).is_empty());
+    let held = after.claims.iter().position(|claim| claim.verdict == Verdict::Holds).unwrap();
+    let gone = after.claims.remove(held).id;
+    assert_eq!(ledger.gone(&after), [gone.as_str()]);
+    after.size = Size::Full;
+    assert!(ledger.gone(&after).is_empty(), "another size is another record");
+}
+
 /// A paper with one figure, and a statement that nothing measures.
 fn paper() -> Paper {
     let text = r#"
 name = "Paper"
 authors = "Author et al."
 title = "A paper"
-headline = ["fig1/twice"]
+headline = [{ label = "twice", statement = "fig1/twice" }]
 quoted = ["fig1/twice", "chip"]
 [[statement]]
 id = "chip"
@@ -298,7 +311,7 @@ fn one_statement_is_counted_once_and_what_did_not_run_stays_in_the_count() {
     let made = pages(&[figure()], &[paper()], &ledger, &Texts::default());
     let of = |path: &str| &made.iter().find(|(name, _)| name == path).unwrap().1;
     let first = of("docs/src/ledger.md");
-    assert!(first.contains("| [Paper](papers/x.md) | 2 | 1 | 0 | 0 | 0 | 0 | 0 | 1 | 2, 2 |"), "{first}");
+    assert!(first.contains("| [Paper](papers/x.md) | 2 | 1 | 0 | 0 | 0 | 0 | 0 | 1 | twice: 2 \u{2192} 2 |"), "{first}");
     let page = of("docs/src/papers/x.md");
     assert!(page.contains("| A chip does it in a nanosecond. | section 2, paragraph 1 | 1 ns |"), "{page}");
     assert!(page.contains("## Not run"), "{page}");
