@@ -2,7 +2,7 @@
 
 use crate::assemble::World;
 use crate::memory::{OF_FLOW, OF_SAMPLE};
-use farspan_fabric::Routes;
+use farspan_fabric::{Link, Routes};
 use farspan_scenario::Resolved;
 use farspan_scenario::ScenarioError;
 use farspan_scenario::model::Workload;
@@ -59,16 +59,38 @@ impl Estimate {
 const BYTES_A_PACKET: u64 = 10;
 
 impl World {
+    /// By link: the share of what is offered to it, were all flows to begin at once, that it carries until `stop.time`.
+    fn carried(&self, routes: &Routes) -> Vec<f64> {
+        let spec = &self.spec;
+        let mut offered = vec![0.0; spec.network.links.len()];
+        for flow in &spec.flows {
+            for link in &routes.path(&spec.network, flow.src, flow.dst).links {
+                offered[link.index()] += flow.size.as_f64();
+            }
+        }
+        let until = spec.stop.time.as_secs_f64();
+        let most = |link: &Link| link.rate.bytes_per_sec_f64() * until;
+        spec.network
+            .links
+            .iter()
+            .zip(offered)
+            .map(|(link, bytes)| (most(link) / bytes.max(1.0)).min(1.0))
+            .collect()
+    }
+
     /// Estimates the cost of running this world.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
         let spec = &self.spec;
         let routes = Routes::new(&spec.network, spec.seed);
+        let carried = self.carried(&routes);
         let (mut packets, mut packet_hops, mut payload) = (0, 0, Bytes::ZERO);
         for flow in &spec.flows {
             let count = flow.size.segments(spec.mss);
+            let links = routes.path(&spec.network, flow.src, flow.dst).links;
+            let share = links.iter().map(|link| carried[link.index()]).fold(1.0, f64::min);
             packets += count;
-            packet_hops += 2 * count * routes.path(&spec.network, flow.src, flow.dst).links.len() as u64;
+            packet_hops += 2 * (count as f64 * share) as u64 * links.len() as u64;
             payload += flow.size;
         }
         let flows = spec.flows.len() as u64;

@@ -311,7 +311,10 @@ fn one_statement_is_counted_once_and_what_did_not_run_stays_in_the_count() {
     let made = pages(&[figure()], &[paper()], &ledger, &Texts::default());
     let of = |path: &str| &made.iter().find(|(name, _)| name == path).unwrap().1;
     let first = of("docs/src/ledger.md");
-    assert!(first.contains("| [Paper](papers/x.md) | 2 | 1 | 0 | 0 | 0 | 0 | 0 | 1 | twice: 2 \u{2192} 2 |"), "{first}");
+    assert!(
+        first.contains("| [Paper](papers/x.md) | 2 | 1 | 0 | 0 | 0 | 0 | 0 | 1 | twice: 2 \u{2192} 2 |"),
+        "{first}"
+    );
     let page = of("docs/src/papers/x.md");
     assert!(page.contains("| A chip does it in a nanosecond. | section 2, paragraph 1 | 1 ns |"), "{page}");
     assert!(page.contains("## Not run"), "{page}");

@@ -562,6 +562,19 @@ fn an_estimate_counts_links_there_and_back() {
 }
 
 #[test]
+fn an_estimate_counts_no_more_than_links_carry_until_the_end() {
+    let hops = |time: &str| {
+        let set = ["workload.flow_size=1GiB", &format!("stop.time={time}")];
+        World::build(&with("uno/incast-mixed", &set).resolve().unwrap()).unwrap().estimate().packet_hops
+    };
+    // Eight flows into one link, which is busy for longer than that.
+    let ratio = hops("2ms") as f64 / hops("1ms") as f64;
+    assert!((1.99..2.01).contains(&ratio), "{ratio}");
+    // 1 ms of 100 Gb/s is 3,052 packets of 4,096 bytes: half of them over 9 links, half over 6, there and back.
+    assert!((40_000..50_000).contains(&hops("1ms")), "{}", hops("1ms"));
+}
+
+#[test]
 fn what_is_too_much_to_draw_is_estimated_from_what_is_expected() {
     let of = |flows: &str| {
         let request = with("uno/websearch", &[&format!("workload.flows={flows}"), "stop.time=10s"]);
