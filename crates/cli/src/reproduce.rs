@@ -183,17 +183,23 @@ fn run(args: &ReproduceArgs, itself: &Itself<'_>, chosen: &[Figure]) -> Result<V
 
 /// Runs that are tried out for [`speed`].
 const TRIALS: usize = 7;
+/// Seconds: a shorter run is all start.
+const SHORT: f64 = 0.1;
+/// Packet-hops a second where every run is short: what they take is not worth a better number.
+const USUAL: f64 = 10e6;
 
-/// Packet-hops a second of CPU time here: the median of short trials of points all over the list.
+/// Packet-hops a second of CPU time here: the median of short trials of points all over the list. A run that ends before it can be
+/// timed says nothing.
 fn speed(points: &[Point]) -> f64 {
     let every = points.len().div_ceil(TRIALS).max(1);
     let trial = |point: &Point| {
         let world = World::build(&point.resolved).ok()?;
-        Some(Cost::of(&point.resolved, &world).speed)
+        let cost = Cost::of(&point.resolved, &world);
+        (cost.estimate.packet_hops as f64 > cost.speed * SHORT).then_some(cost.speed)
     };
     let mut speeds: Vec<f64> = points.iter().step_by(every).filter_map(trial).collect();
     speeds.sort_by(f64::total_cmp);
-    speeds.get(speeds.len() / 2).copied().unwrap_or(1.0)
+    speeds.get(speeds.len() / 2).copied().unwrap_or(USUAL)
 }
 
 /// Evaluates a figure, whose runs are the points from `first` on.
