@@ -5,6 +5,7 @@ mod coding;
 mod congestion;
 #[cfg(target_os = "linux")]
 mod kernel;
+mod steps;
 
 pub use coding::coding;
 pub use congestion::{BenchCongestionArgs, congestion};

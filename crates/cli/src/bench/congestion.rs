@@ -3,6 +3,7 @@
 //! Every control sees the same ACKs. Those of a steady flow end rounds and batches as they come; those that come at once end
 //! none, so that what a control does only now and then is left out.
 
+use super::steps::{LONG, NO_VALGRIND, instructions_per_step, ns_per_step};
 use super::{load, rounds};
 use crate::format::{Table, bytes, number};
 use crate::{Failure, output};
@@ -13,18 +14,11 @@ use farspan_transport::congestion::{
     self, Ack, Congestion as _, CongestionConfig, Control, SendRecord, Start,
 };
 use farspan_units::{Bytes, Duration, FlowId, HopTelemetry, Rate, Telemetry, Time};
-use farspan_world::clock::now;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::hint::black_box;
-use std::io::ErrorKind;
-use std::process::{Command, Stdio};
 use std::str::FromStr;
 
-/// ACKs of a long count and of a short one. Their difference is what counts: start-up and first ACKs are in both.
-const LONG: usize = 4500;
-/// See [`LONG`].
-const SHORT: usize = 500;
 /// ACKs of a wave of the delay: as long as it grows, it falls.
 const WAVE: usize = 250;
 /// The largest queue of a wave.
@@ -33,8 +27,6 @@ const LARGEST_QUEUE: Duration = Duration::from_us(12);
 const MARKED_FROM: Duration = Duration::from_us(6);
 /// Ports of a path inside a fat tree that write telemetry.
 const PORTS: usize = 5;
-/// How long a control is timed, at least.
-const TIME: std::time::Duration = std::time::Duration::from_millis(20);
 /// A control whose instructions are counted, in the arguments of the process that valgrind runs.
 const FORM: &str = "CONTROL:HOPS:steady|burst:ACKS";
 
@@ -259,7 +251,7 @@ pub fn congestion(args: &BenchCongestionArgs, itself: &[OsString]) -> Result<(),
     }
     load_average.extend(load());
     if benchmarks.iter().any(|b| b.instructions_per_ack.is_none()) {
-        output::note("instructions are not counted: valgrind is not here (apt-get install valgrind)");
+        output::note(NO_VALGRIND);
     }
     let document = CongestionDocument { benchmarks, load_average, repeat: args.repeat };
     if args.json {
@@ -316,50 +308,21 @@ fn measure(
     })
 }
 
-/// Of a long count beyond those of a short one; none without valgrind.
+/// None without valgrind.
 fn instructions_per_ack(
     benchmark: &CongestionBenchmark,
     arrival: Arrival,
     itself: &[OsString],
 ) -> Result<Option<f64>, Failure> {
     let counted = |acks| CountedAcks { benchmark: benchmark.clone(), arrival, acks };
-    let Some(short) = instructions(&counted(SHORT), itself)? else { return Ok(None) };
-    let Some(long) = instructions(&counted(LONG), itself)? else { return Ok(None) };
-    Ok(Some((long as f64 - short as f64) / (LONG - SHORT) as f64))
+    instructions_per_step(itself, "congestion", |acks| counted(acks).to_string())
 }
 
-/// All instructions of a process of this program that gives a control its ACKs, by callgrind.
-fn instructions(counted: &CountedAcks, itself: &[OsString]) -> Result<Option<u64>, Failure> {
-    let mut command = Command::new("valgrind");
-    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).args(itself);
-    command.args(["bench", "congestion", "--feed", &counted.to_string()]);
-    let fail = |problem: &str| Failure::Failed(format!("{counted}: {problem}"));
-    let done = match command.stdin(Stdio::null()).output() {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        done => done.map_err(|error| fail(&error.to_string()))?,
-    };
-    let said = String::from_utf8_lossy(&done.stderr);
-    let count = said.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
-    if !done.status.success() || count.is_none() {
-        return Err(fail(&format!("valgrind, {}: {}", done.status, said.trim())));
-    }
-    Ok(count)
-}
-
-/// Of the median pass over all ACKs, each with a new flow: a pass is short, so that those in which something else had the
-/// core do not count.
+/// Each pass over all ACKs has a new flow.
 fn ns_per_ack(benchmark: &CongestionBenchmark, repeat: u32) -> f64 {
     let sequence = AckSequence::new(benchmark, Arrival::Steady);
     let acks = sequence.acks();
-    let (began, mut times) = (now(), Vec::new());
-    while began.elapsed() < TIME * repeat || times.is_empty() {
-        let mut control = benchmark.control().0;
-        let pass = now();
-        feed(&acks, &mut control);
-        times.push(pass.elapsed().as_secs_f64() * 1e9 / LONG as f64);
-    }
-    times.sort_by(f64::total_cmp);
-    times[(times.len() - 1) / 2]
+    ns_per_step(repeat, || benchmark.control().0, |control| feed(&acks, control))
 }
 
 /// ACKs that a process of their own gives to a control.
