@@ -3,6 +3,7 @@
 use crate::bench::BenchCongestionArgs;
 #[cfg(target_os = "linux")]
 use crate::bench::BenchKernelArgs;
+use crate::bench::BenchProxyArgs;
 #[cfg(target_os = "linux")]
 pub use crate::emu_args::*;
 use crate::export::ExportArgs;
@@ -296,6 +297,8 @@ pub enum BenchPart {
     Coding(BenchCodingArgs),
     /// Instructions and time of an ACK, and bytes of state, of every congestion control
     Congestion(BenchCongestionArgs),
+    /// Instructions and time of a packet at the proxies of an incast, code alone, beside the paper's times
+    Proxy(BenchProxyArgs),
     /// TCP of the Linux kernel beside the simulator's, at the same bottleneck (Linux, as root)
     #[cfg(target_os = "linux")]
     Kernel(BenchKernelArgs),
@@ -307,9 +310,9 @@ pub enum BenchPart {
 /// The message for a benchmark that is not there.
 pub fn unknown_bench(words: &[String]) -> String {
     #[cfg(target_os = "linux")]
-    let (available, planned) = (["sim", "coding", "congestion", "kernel"], ["udp"]);
+    let (available, planned) = (["sim", "coding", "congestion", "proxy", "kernel"], ["udp"]);
     #[cfg(not(target_os = "linux"))]
-    let (available, planned) = (["sim", "coding", "congestion"], ["udp"]);
+    let (available, planned) = (["sim", "coding", "congestion", "proxy"], ["udp"]);
     unknown_name("benchmark", words.first().map_or("", String::as_str), &available, &planned)
 }
 

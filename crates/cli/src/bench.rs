@@ -5,12 +5,14 @@ mod coding;
 mod congestion;
 #[cfg(target_os = "linux")]
 mod kernel;
+mod proxy;
 mod steps;
 
 pub use coding::coding;
 pub use congestion::{BenchCongestionArgs, congestion};
 #[cfg(target_os = "linux")]
 pub use kernel::{BenchKernelArgs, kernel};
+pub use proxy::{BenchProxyArgs, proxy};
 
 use crate::args::BenchSimArgs;
 use crate::format::{Table, bytes, number, time, with_prefix};

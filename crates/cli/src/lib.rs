@@ -171,6 +171,7 @@ fn dispatch(command: Command, itself: &Itself<'_>) -> Result<(), Failure> {
             BenchPart::Sim(sim) => bench::sim(&sim, itself.words),
             BenchPart::Coding(coding) => bench::coding(&coding),
             BenchPart::Congestion(congestion) => bench::congestion(&congestion, itself.words),
+            BenchPart::Proxy(proxy) => bench::proxy(&proxy, itself.words),
             #[cfg(target_os = "linux")]
             BenchPart::Kernel(kernel) => bench::kernel(&kernel, itself),
             BenchPart::Other(words) => Err(Failure::BadInput(args::unknown_bench(&words))),

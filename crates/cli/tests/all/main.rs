@@ -3,6 +3,7 @@
 
 #[cfg(target_os = "linux")]
 mod bench_kernel;
+mod bench_proxy;
 mod book;
 mod command;
 mod common;
