@@ -189,7 +189,7 @@ fn table(figure: &Figure, record: &Record) -> String {
     text
 }
 
-/// What one change of a case does, by a table of the size's ablations; empty if it has none.
+/// A table of one change of a case each, of the size's ablations; empty if it has none.
 fn ablations(figure: &Figure, record: &Record) -> String {
     let row_of = |case: &str, arm: &str| {
         record.rows.iter().find(|row| (row.case.as_str(), row.arm.as_str()) == (case, arm))
