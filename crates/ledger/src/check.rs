@@ -78,12 +78,18 @@ pub(crate) fn check(name: &str, written: FigureText, why: &str, statements: &Sta
     let case_names = distinct("case", cases.iter().map(|case| case.name.clone()))?;
     let arm_names = distinct("arm", written.arm.iter().map(|arm| arm.name.clone()))?;
     let measure_names = distinct("measure", written.measure.iter().map(|measure| measure.name.clone()))?;
-    let size = |size: &SizeText| -> Checked<SizeRuns> {
-        let cases = indices("case", size.cases.as_ref(), &case_names)?;
+    let ablated: Vec<Option<Name>> = cases.iter().map(|case| case.ablates.clone()).collect();
+    // Ablations run at size small, unless another one names them.
+    let size = |size: &SizeText, ablations: bool| -> Checked<SizeRuns> {
+        let mut cases = indices("case", size.cases.as_ref(), &case_names)?;
+        cases.retain(|case| ablations || size.cases.is_some() || ablated[*case].is_none());
         Ok(SizeRuns { seeds: seeds(&size.seeds)?, set: size.set.clone(), cases })
     };
-    let sizes = [size(&written.size.smoke)?, size(&written.size.small)?, size(&written.size.full)?];
-    let ablated: Vec<Option<Name>> = cases.iter().map(|case| case.ablates.clone()).collect();
+    let sizes = [
+        size(&written.size.smoke, false)?,
+        size(&written.size.small, true)?,
+        size(&written.size.full, false)?,
+    ];
     let default = (written.scenario, written.profile);
     let cases: Checked<Vec<Case>> =
         cases.into_iter().map(|c| case(c, &default, &arm_names, &case_names)).collect();
