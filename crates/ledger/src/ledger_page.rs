@@ -7,7 +7,6 @@ use crate::standing::{Column, Judged, Standing, judged};
 use crate::statement::{Cause, Paper};
 use crate::verdict::Verdict;
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 /// Contradictions on the first screen.
 const LARGEST: usize = 3;
@@ -26,10 +25,7 @@ fn count(judged: &[Judged<'_>], standing: Standing) -> usize {
 /// A row a paper: how many statements stand how. `folder` is where the pages of papers are.
 pub(crate) fn counts(all: &[(&Paper, Vec<Judged<'_>>)], folder: &str) -> String {
     let mut heading = vec!["paper".to_owned(), "statements".to_owned()];
-    heading.extend(Standing::ALL.map(|standing| match standing {
-        Standing::Holds => "in band".to_owned(),
-        standing => standing.name().to_owned(),
-    }));
+    heading.extend(Standing::ALL.map(|standing| standing.name().to_owned()));
     heading.push("headline, paper \u{2192} here".to_owned());
     let mut text = row(&heading) + &rule_of(heading.len());
     for (paper, judged) in all {
@@ -96,7 +92,9 @@ pub(crate) fn first_screen(all: &[(&Paper, Vec<Judged<'_>>)]) -> String {
     let heading = ["paper", "it states", "printed", "measured", "why"].map(str::to_owned);
     text += &(row(&heading) + &rule_of(heading.len()));
     for (paper, one) in differing.into_iter().take(LARGEST) {
-        let cells = [paper.name.clone(), linked(one, "figures/"), printed(one), measured(one), why(one)];
+        let why = why(one);
+        let line = why.split_once(". ").map_or_else(|| why.clone(), |(first, _)| format!("{first}."));
+        let cells = [paper.name.clone(), linked(one, "figures/"), printed(one), measured(one), line];
         text += &row(&cells);
     }
     text += "\n[How a verdict is made](verdicts.md). [Our own checks](own-checks.md), which are not counted here. Each paper's page has \
@@ -216,10 +214,17 @@ const fn cause(cause: Option<Cause>) -> &'static str {
     }
 }
 
+/// The statements of a paper: the most quoted, and those that do not hold. Those that are mixed or not run have a page each.
 pub(crate) fn paper_page(paper: &Paper, judged: &[Judged<'_>]) -> String {
     let counted: Vec<String> = Standing::ALL
         .into_iter()
-        .map(|standing| format!("{} {}", count(judged, standing), standing.name()))
+        .map(|standing| {
+            let name = match page_of(standing) {
+                Some(end) => format!("[{}]({}-{end}.md)", standing.name(), paper.folder),
+                None => standing.name().to_owned(),
+            };
+            format!("{} {name}", count(judged, standing))
+        })
         .collect();
     let mut text = format!(
         "# {}\n\n{}, *{}*. {} statements about results: {}. [How a verdict is made](../verdicts.md).\n\n## Most quoted\n\n",
@@ -242,43 +247,69 @@ pub(crate) fn paper_page(paper: &Paper, judged: &[Judged<'_>]) -> String {
             why(one),
         ]);
     }
-    for standing in [Standing::Differs, Standing::Mixed, Standing::Inconclusive] {
-        let mut those: Vec<&Judged<'_>> = judged.iter().filter(|one| one.standing == standing).collect();
-        if those.is_empty() {
-            continue;
-        }
-        those.sort_by_key(|one| (one.statement.cause.is_none(), one.statement.cause));
-        write!(text, "\n## {}\n\n", heading_of(standing)).expect("text can be written to");
-        let heading = ["it states", "printed", "measured", "cause", "why"].map(str::to_owned);
-        text += &(row(&heading) + &rule_of(heading.len()));
-        for one in those {
-            let cells = [
-                linked(one, "../figures/"),
-                printed(one),
-                measured(one),
-                cause(one.statement.cause).to_owned(),
-                why(one),
-            ];
-            text += &row(&cells);
+    for (standing, heading) in
+        [(Standing::Differs, "What differs"), (Standing::Inconclusive, "What is inconclusive")]
+    {
+        let those = by_cause(judged, standing);
+        if !those.is_empty() {
+            text += &format!("\n## {heading}\n\n{}", causes(&those));
         }
     }
-    text + &not_run(judged)
+    text
 }
 
-const fn heading_of(standing: Standing) -> &'static str {
+/// The end of the name of the page that lists these; none of those that stand elsewhere.
+const fn page_of(standing: Standing) -> Option<&'static str> {
     match standing {
-        Standing::Differs => "What differs",
-        Standing::Mixed => "Where columns disagree",
-        _ => "What is inconclusive",
+        Standing::Mixed => Some("mixed"),
+        Standing::NotRun => Some("not-run"),
+        _ => None,
     }
 }
 
-fn not_run(judged: &[Judged<'_>]) -> String {
-    let those: Vec<&Judged<'_>> = judged.iter().filter(|one| one.standing == Standing::NotRun).collect();
-    if those.is_empty() {
-        return String::new();
+/// The statements of a paper whose columns disagree, by cause.
+pub(crate) fn mixed_page(paper: &Paper, judged: &[Judged<'_>]) -> String {
+    let those = by_cause(judged, Standing::Mixed);
+    format!(
+        "# {}: where columns disagree\n\nThe columns of these {} statements have different verdicts: [the paper]({}.md).\n\n{}",
+        paper.name,
+        those.len(),
+        paper.folder,
+        causes(&those)
+    )
+}
+
+fn by_cause<'a>(judged: &'a [Judged<'a>], standing: Standing) -> Vec<&'a Judged<'a>> {
+    let mut those: Vec<&Judged<'_>> = judged.iter().filter(|one| one.standing == standing).collect();
+    those.sort_by_key(|one| (one.statement.cause.is_none(), one.statement.cause));
+    those
+}
+
+fn causes(those: &[&Judged<'_>]) -> String {
+    let heading = ["it states", "printed", "measured", "cause", "why"].map(str::to_owned);
+    let mut text = row(&heading) + &rule_of(heading.len());
+    for one in those {
+        let cells = [
+            linked(one, "../figures/"),
+            printed(one),
+            measured(one),
+            cause(one.statement.cause).to_owned(),
+            why(one),
+        ];
+        text += &row(&cells);
     }
-    let mut text = "\n## Not run\n\n".to_owned();
+    text
+}
+
+/// The statements of a paper that nothing measures, or that were not run.
+pub(crate) fn not_run_page(paper: &Paper, judged: &[Judged<'_>]) -> String {
+    let those: Vec<&Judged<'_>> = judged.iter().filter(|one| one.standing == Standing::NotRun).collect();
+    let mut text = format!(
+        "# {}: not run\n\n{} statements of [the paper]({}.md).\n\n",
+        paper.name,
+        those.len(),
+        paper.folder
+    );
     let heading = ["it states", "place", "why"].map(str::to_owned);
     text += &(row(&heading) + &rule_of(heading.len()));
     for one in those {

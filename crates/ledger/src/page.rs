@@ -50,8 +50,10 @@ pub fn pages(figures: &[Figure], papers: &[Paper], ledger: &Ledger, texts: &Text
         ),
     ];
     for (paper, judged) in &all {
-        let page = ledger_page::paper_page(paper, judged);
-        made.push((format!("docs/src/papers/{}.md", paper.folder), page));
+        let name = |end: &str| format!("docs/src/papers/{}{end}.md", paper.folder);
+        made.push((name(""), ledger_page::paper_page(paper, judged)));
+        made.push((name("-mixed"), ledger_page::mixed_page(paper, judged)));
+        made.push((name("-not-run"), ledger_page::not_run_page(paper, judged)));
     }
     for (figure, record) in &records {
         let picture = svg(figure, record);
@@ -81,8 +83,15 @@ fn listed(contents: &str, figures: &[Figure], papers: &[Paper]) -> String {
     if let Some((head, rest)) = text.split_once(LEDGER) {
         // The lines that were made before are those indented under it.
         let kept: Vec<&str> = rest.lines().skip_while(|line| line.starts_with("  ")).collect();
-        let mut own: Vec<String> =
-            papers.iter().map(|paper| format!("  - [{}](papers/{}.md)", paper.name, paper.folder)).collect();
+        let lines = |paper: &Paper| {
+            let page = format!("papers/{}", paper.folder);
+            [
+                format!("  - [{}]({page}.md)", paper.name),
+                format!("    - [Where columns disagree]({page}-mixed.md)"),
+                format!("    - [Not run]({page}-not-run.md)"),
+            ]
+        };
+        let mut own: Vec<String> = papers.iter().flat_map(lines).collect();
         own.push("  - [How a verdict is made](verdicts.md)".to_owned());
         own.push("  - [Our own checks](own-checks.md)".to_owned());
         text = format!("{head}{LEDGER}{}\n{}\n", own.join("\n"), kept.join("\n"));

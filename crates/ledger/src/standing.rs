@@ -41,7 +41,7 @@ impl Standing {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Close => "close",
-            Self::Holds => "holds",
+            Self::Holds => "in band",
             Self::Direction => "direction",
             Self::Mixed => "mixed",
             Self::Inconclusive => "inconclusive",

@@ -300,7 +300,7 @@ fn pages_have_the_table_and_the_plot_first_and_replace_only_what_is_made() {
     assert!(of("docs/src/introduction.md").contains("| [Paper](papers/x.md) | 2 |"));
     assert_eq!(
         of("docs/src/SUMMARY.md"),
-        "- [The ledger](ledger.md)\n  - [Paper](papers/x.md)\n  - [How a verdict is made](verdicts.md)\n  - [Our own checks](own-checks.md)\n\
+        "- [The ledger](ledger.md)\n  - [Paper](papers/x.md)\n    - [Where columns disagree](papers/x-mixed.md)\n    - [Not run](papers/x-not-run.md)\n  - [How a verdict is made](verdicts.md)\n  - [Our own checks](own-checks.md)\n\
          - [Speed](speed.md)\n\n# Figures\n\n- [Section 1: A figure](figures/x-fig1.md)\n"
     );
 }
@@ -317,7 +317,12 @@ fn one_statement_is_counted_once_and_what_did_not_run_stays_in_the_count() {
     );
     let page = of("docs/src/papers/x.md");
     assert!(page.contains("| A chip does it in a nanosecond. | section 2, paragraph 1 | 1 ns |"), "{page}");
-    assert!(page.contains("## Not run"), "{page}");
+    assert!(page.contains("1 [not run](x-not-run.md)"), "{page}");
+    let not_run = of("docs/src/papers/x-not-run.md");
+    assert!(
+        not_run.contains("| A chip does it in a nanosecond. | section 2, paragraph 1 | hardware |"),
+        "{not_run}"
+    );
     let checks = of("docs/src/own-checks.md");
     assert!(checks.contains("1 of 2 hold") && checks.contains("| again |"), "{checks}");
 }
@@ -332,8 +337,10 @@ fn columns_that_disagree_are_said_to() {
     };
     let ledger = Ledger { figures: vec![record(Size::Small, other)] };
     let made = pages(&[figure()], &[paper()], &ledger, &Texts::default());
-    let page = &made.iter().find(|(name, _)| name == "docs/src/papers/x.md").unwrap().1;
-    assert!(page.contains("## Where columns disagree") && page.contains("1 mixed"), "{page}");
+    let of = |path: &str| &made.iter().find(|(name, _)| name == path).unwrap().1;
+    let page = of("docs/src/papers/x.md");
+    assert!(page.contains("1 [mixed](x-mixed.md)") && page.contains("| mixed |"), "{page}");
+    assert!(of("docs/src/papers/x-mixed.md").contains("of these 1 statements"));
 }
 
 #[test]
