@@ -5,7 +5,7 @@ use crate::computed;
 use crate::error::Fault;
 use crate::figure::{Arm, COMPUTED, Case, Computed, Figure, Measure, OverSeeds, Plot, SizeRuns};
 use crate::statement::Statements;
-use crate::text::{ArmText, CaseText, FigureText, MeasureText, Name, PlotText, SizeText};
+use crate::text::{ArmText, CaseText, FigureText, MeasureText, Name, PlotText, SizeText, UnitText};
 use farspan_scenario::unknown_name;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -148,6 +148,13 @@ fn ablations(figure: &Figure, names: &[Option<Name>]) -> Checked<()> {
         if base.ablates.is_some() {
             return wrong(name, "an ablation of an ablation", "name the case that both change");
         }
+        let key = |set: &String| set.split('=').next().unwrap_or_default().to_owned();
+        let lost = base.set.iter().find(|set| !case.set.iter().any(|own| key(own) == key(set)));
+        if case.scenario != base.scenario || lost.is_some() {
+            let what = lost.map_or("scenario", String::as_str);
+            let problem = format!("more than one change: {what:?} of case {:?} is not there", base.name);
+            return wrong(name, problem, "repeat what the case sets, and change one thing of it");
+        }
         if let Some(arm) = case.arms.iter().find(|arm| !base.arms.contains(arm)) {
             let problem = format!("arm {:?} does not run in case {:?}", figure.arms[*arm].name, base.name);
             return wrong(name, problem, "name `arms` that both have");
@@ -260,6 +267,13 @@ fn measure(text: MeasureText, cases: &[String]) -> Checked<Measure> {
     };
     if text.off_ideal && ideal.is_none() {
         return wrong(&text.name, format!("{name}: off which ideal?"), "give the measure its `ideal`");
+    }
+    if text.off_ideal && text.unit != UnitText::Number {
+        return wrong(
+            &text.name,
+            format!("{name}: how far off is a share"),
+            "leave its `unit` out; print 0.56% as it is",
+        );
     }
     if text.over_seeds == OverSeeds::Sum && text.per.is_none() {
         return wrong(

@@ -30,6 +30,14 @@ pub(crate) fn claims(
         _ => {}
     }
     let terms = terms(text, figure, names)?;
+    let mut setups = terms.iter().flat_map(Term::setups);
+    if is_published && setups.any(|setup| figure.cases[setup.case].ablates.is_some()) {
+        return wrong(
+            &text.id,
+            "a claim of an ablation",
+            "a paper states nothing of it: make it a [[check]]",
+        );
+    }
     if terms.is_empty() {
         return wrong(&text.id, "no claim comes of this", "name an arm in `of`, and a case");
     }

@@ -2,10 +2,10 @@
 //!
 //! `{{CASE/ARM/MEASURE}}` is a median over seeds with its unit; `{{... over CASE/ARM}}` a ratio of two, `{{... below CASE/ARM}}` how
 //! much less it is, in percent; `{{ID}}` what a claim or check measured. The case may be left out where a figure has one, and after
-//! `over` where it is the same. `FIGURE:` in front names another figure, of this paper where it has no stroke.
+//! `over` where it is the same. All numbers of one text are of one size, the largest that has them all. `FIGURE:` in front names another figure, of this paper where it has no stroke.
 
 use crate::error::{Fault, FigureError};
-use crate::figure::{Figure, Setup};
+use crate::figure::{Figure, Setup, Size};
 use crate::page::{show, unit};
 use crate::record::{Ledger, Record};
 
@@ -29,14 +29,24 @@ enum Named {
     Claim(usize),
 }
 
-/// Every reason of the figures with its numbers, from the largest size that has them.
+/// Every reason of the figures with its numbers: those of one text are of one size, the largest that has them all.
 pub(crate) fn filled(figures: &[Figure], ledger: &Ledger) -> Vec<Figure> {
     let fill = |own: &Figure, text: &str| {
-        let number = |inner: &str| match named(own, figures, inner) {
-            Ok((figure, named)) => value(figure, &named, ledger).unwrap_or_else(|| NOT_RUN.to_owned()),
-            Err(_) => NOT_RUN.to_owned(),
+        let of_size = |size: Option<Size>| {
+            let mut is_whole = true;
+            let made = replaced(text, |inner| {
+                let found = named(own, figures, inner).ok();
+                let found = found.and_then(|(figure, named)| value(figure, &named, ledger, size));
+                is_whole &= found.is_some();
+                found.unwrap_or_else(|| NOT_RUN.to_owned())
+            });
+            made.map(|made| (made, is_whole)).unwrap_or_else(|fault| (fault.problem, true))
         };
-        replaced(text, number).unwrap_or_else(|fault| fault.problem)
+        let whole = [Size::Full, Size::Small]
+            .into_iter()
+            .map(|size| of_size(Some(size)))
+            .find(|(_, is_whole)| *is_whole);
+        whole.unwrap_or_else(|| of_size(None)).0
     };
     let one = |figure: &Figure| {
         let mut one = figure.clone();
@@ -66,7 +76,10 @@ pub(crate) fn check(figures: &[Figure]) -> Result<(), FigureError> {
         let whys = figure.claims.iter().filter_map(|claim| claim.statement.as_ref()?.why.as_deref());
         known(&figure.why).map_err(|fault| FigureError::in_reasons(figure, fault))?;
         for why in whys {
-            known(why).map_err(|fault| FigureError::at(&figure.name, "", None, fault))?;
+            known(why).map_err(|fault| {
+                let problem = format!("in the `why` {why:?}: {}", fault.problem);
+                FigureError::at(&figure.name, "", None, Fault { problem, ..fault })
+            })?;
         }
     }
     Ok(())
@@ -147,9 +160,10 @@ fn place(figure: &Figure, text: &str, other: Option<Place>) -> Result<Place, Fau
     found.map(|((case, arm), measure)| Place { setup: Setup { case, arm }, measure }).ok_or_else(fault)
 }
 
-/// A number as text; `None` if no size has it.
-fn value(figure: &Figure, named: &Named, ledger: &Ledger) -> Option<String> {
-    let records = ledger.of(&figure.name);
+/// A number as text, of this size or else of the largest that has it; `None` if none has.
+fn value(figure: &Figure, named: &Named, ledger: &Ledger, size: Option<Size>) -> Option<String> {
+    let mut records = ledger.of(&figure.name);
+    records.retain(|record| size.is_none_or(|size| record.size == size));
     let of = |record: &Record, place: Place| {
         let (case, arm) = (&figure.cases[place.setup.case].name, &figure.arms[place.setup.arm].name);
         let row = record.rows.iter().find(|row| (&row.case, &row.arm) == (case, arm))?;
@@ -182,7 +196,6 @@ fn value(figure: &Figure, named: &Named, ledger: &Ledger) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::Size;
     use crate::plan::Run;
     use serde_json::{Value, json};
 
@@ -225,11 +238,14 @@ mod tests {
     }
 
     #[test]
-    fn numbers_come_from_the_largest_size_that_has_them() {
+    fn numbers_of_a_text_are_of_the_largest_size_that_has_them_all() {
         let both = |figure: &Figure| vec![record(figure, Size::Small, 2.0), record(figure, Size::Full, 4.0)];
         let why = "{{near/uno/mean}}; {{far/uno/mean}}; {{near/gemini/mean over uno}}; \
                    {{near/uno/mean below near/gemini}}; {{far/uno/mean over near/uno}}; {{check}}";
-        assert_eq!(reasons(why, both), "4 ms; 2 ms; 3; 66.7%; 1; 3");
+        assert_eq!(reasons(why, both), "2 ms; 2 ms; 3; 66.7%; 1; 3", "the full size has no ablation");
+        assert_eq!(reasons("{{near/uno/mean}}", both), "4 ms");
+        let one = |figure: &Figure| vec![record(figure, Size::Full, 4.0)];
+        assert_eq!(reasons("{{near/uno/mean}} of {{far/uno/mean}}", one), "4 ms of (not run yet)");
     }
 
     #[test]

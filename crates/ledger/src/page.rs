@@ -221,14 +221,14 @@ fn ablations(figure: &Figure, record: &Record) -> String {
     if found.is_empty() {
         return String::new();
     }
-    let mut heading =
-        vec![format!("change, size {}", record.size.name()), "of".to_owned(), "scheme".to_owned()];
+    let mut heading = ["of", "scheme", "runs"].map(str::to_owned).to_vec();
+    heading.insert(0, format!("change, size {}", record.size.name()));
     heading.extend(shown.iter().map(|measure| headed(measure)));
     let mut text = format!("\n{}{}", row(&heading), rule_of(heading.len()));
     for (what, with, without) in found {
         let median =
             |row: &Row, measure: &Measure| row.values.get(&measure.name).map(|cell| show(cell.median));
-        let mut cells = vec![what];
+        let mut cells = vec![what, format!("{} ({})", with.runs, without.runs)];
         cells.extend(shown.iter().map(|measure| match (median(with, measure), median(without, measure)) {
             (Some(with), Some(without)) => format!("{with} ({without})"),
             (with, _) => with.unwrap_or_else(|| "-".to_owned()),

@@ -257,17 +257,18 @@ impl StatementText {
         })
     }
 
-    /// A reason names its cause; and what is ours or our reading shows a number or a page, or says that it is probable.
+    /// A reason names its cause, and shows a number or a page, or says that it is probable or not found.
     fn reason_lacks(&self) -> Option<Fault> {
         match (self.cause, &self.why) {
             (None, None) => None,
             (Some(_), None) | (None, Some(_)) => {
                 Some(Fault::new("one of `cause` and `why` is missing", "give both, or neither"))
             }
-            (Some(Cause::Paper), Some(_)) => None,
             (Some(_), Some(why)) => {
-                let shows = ["{{", "](", "robably"].iter().any(|sign| why.contains(sign));
-                let cure = "name a number in {{}} or a page that shows it, or say \"probably\"";
+                let shows =
+                    ["{{", "](", " probably", "Probably", "ot found"].iter().any(|sign| why.contains(sign));
+                let cure =
+                    "name a number in {{}} or a page that shows it, or say \"probably\" or \"not found\"";
                 (!shows).then(|| Fault::new("a `why` that nothing shows", cure))
             }
         }
@@ -480,12 +481,13 @@ mod tests {
             ("why = \"probably rounding\"", "`cause` and `why`"),
             ("cause = \"ours\"", "`cause` and `why`"),
             ("cause = \"ours\"\nwhy = \"The queue is longer.\"", "nothing shows"),
+            ("cause = \"paper\"\nwhy = \"Improbably small.\"", "nothing shows"),
         ] {
             let error = add(more).unwrap_err();
             assert!(error.contains(part), "{error}");
         }
         add("cause = \"ours\"\nwhy = \"Probably the queue.\"").unwrap();
         add("cause = \"reading\"\nwhy = \"The queue: {{a/b/c}}.\"").unwrap();
-        add("cause = \"paper\"\nwhy = \"Its buffer holds more than it sends.\"").unwrap();
+        add("cause = \"paper\"\nwhy = \"Not found.\"").unwrap();
     }
 }

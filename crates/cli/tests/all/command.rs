@@ -593,8 +593,17 @@ fn a_long_run_says_what_it_will_cost_and_a_very_long_one_even_if_quiet() {
             "{more:?}: {said}"
         );
     }
-    let overloaded =
-        ["run", "uno/steady", "--set", "workload.load=3", "--set", "workload.duration=400ms", "--quiet"];
+    let overloaded = [
+        "run",
+        "uno/steady",
+        "--set",
+        "workload.load=3",
+        "--set",
+        "workload.duration=400ms",
+        "--set",
+        "stop.time=1s",
+        "--quiet",
+    ];
     let said = first_words(&overloaded);
     assert!(said.contains(" packet-hops: at least "), "what is dropped is sent again: {said}");
     let output = farspan(&[&["run", "uno/incast-mixed"][..], &SMALL[..2]].concat());
