@@ -59,7 +59,8 @@ impl Estimate {
 const BYTES_A_PACKET: u64 = 10;
 
 impl World {
-    /// By link: the share of what is offered to it, were all flows to begin at once, that it carries until `stop.time`.
+    /// By link: the share of what is offered to it, were all flows to begin at once, that it carries until `stop.time`. Each flow takes
+    /// the path of ECMP, also where it is sprayed.
     fn carried(&self, routes: &Routes) -> Vec<f64> {
         let spec = &self.spec;
         let mut offered = vec![0.0; spec.network.links.len()];
@@ -84,20 +85,20 @@ impl World {
         let spec = &self.spec;
         let routes = Routes::new(&spec.network, spec.seed);
         let carried = self.carried(&routes);
-        let (mut packets, mut packet_hops, mut payload) = (0, 0, Bytes::ZERO);
+        let (mut packets, mut packet_hops, mut payload) = (0, 0.0, Bytes::ZERO);
         for flow in &spec.flows {
             let count = flow.size.segments(spec.mss);
             let links = routes.path(&spec.network, flow.src, flow.dst).links;
             let share = links.iter().map(|link| carried[link.index()]).fold(1.0, f64::min);
             packets += count;
-            packet_hops += 2 * (count as f64 * share) as u64 * links.len() as u64;
+            packet_hops += 2.0 * count as f64 * share * links.len() as f64;
             payload += flow.size;
         }
         let flows = spec.flows.len() as u64;
         Estimate {
             flows,
             payload_bytes: payload.get(),
-            packet_hops,
+            packet_hops: packet_hops.round() as u64,
             memory_bytes: packets * BYTES_A_PACKET
                 + flows * OF_FLOW
                 + (self.samples() * OF_SAMPLE as f64) as u64,
