@@ -195,7 +195,8 @@ fn speed(points: &[Point]) -> f64 {
     let trial = |point: &Point| {
         let world = World::build(&point.resolved).ok()?;
         let cost = Cost::of(&point.resolved, &world);
-        (cost.estimate.packet_hops as f64 > cost.speed * SHORT).then_some(cost.speed)
+        let is_timed = cost.speed > 0.0 && cost.estimate.packet_hops as f64 > cost.speed * SHORT;
+        is_timed.then_some(cost.speed)
     };
     let mut speeds: Vec<f64> = points.iter().step_by(every).filter_map(trial).collect();
     speeds.sort_by(f64::total_cmp);
