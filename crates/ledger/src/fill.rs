@@ -216,6 +216,24 @@ mod tests {
         rule = "order"
     "#;
 
+    /// A statement, and the beginning of its claim.
+    const STATEMENT: &str = r#"
+        [[statement]]
+        id = "said"
+        text = "Uno takes a second."
+        source = "text"
+        section = "1"
+        place = "paragraph 1"
+        paper = "1 s"
+        [[claim]]
+        id = "claim"
+        statement = "said"
+        text = "mean"
+        measure = "mean"
+        of = ["uno"]
+        rule = "value"
+        "#;
+
     fn figure(name: &str, why: &str) -> Figure {
         Figure::parse(name, FIGURE, why).unwrap()
     }
@@ -281,5 +299,19 @@ mod tests {
         let lacking = FIGURE.replace("{ name = \"near\" }", "{ name = \"near\", arms = [\"gemini\"] }");
         let error = Figure::parse("x/fig1", &lacking, "").unwrap_err().to_string();
         assert!(error.contains("does not run in case \"near\""), "{error}");
+        let set =
+            FIGURE.replace("{ name = \"near\" }", "{ name = \"near\", set = [\"workload.flow_size=1MiB\"] }");
+        let error = Figure::parse("x/fig1", &set, "").unwrap_err().to_string();
+        assert!(error.contains("more than one change: \"workload.flow_size=1MiB\""), "{error}");
+        let claimed = FIGURE.replace("[[check]]", &format!("{STATEMENT}cases = [\"far\"]\n[[check]]"));
+        let error = Figure::parse("x/fig1", &claimed, "").unwrap_err().to_string();
+        assert!(error.contains("a claim of an ablation"), "{error}");
+    }
+
+    #[test]
+    fn how_far_a_number_is_off_has_no_unit() {
+        let off = FIGURE.replace("unit = \"ms\"", "unit = \"%\", ideal = 1, off_ideal = true");
+        let error = Figure::parse("x/fig1", &off, "").unwrap_err().to_string();
+        assert!(error.contains("how far off is a share"), "{error}");
     }
 }
