@@ -338,10 +338,32 @@ impl MeanFlow {
                 let each = (self.intra * self.intra_bytes + inter) / receivers.0.len() as f64;
                 (reference(Some(capacity.host), "load", "host NICs")?, each * senders as f64)
             }
+            LoadReference::Tightest => return self.rate_of_tightest(receivers, sites, capacity),
         };
         let class = if kind == LoadReference::Wan { "inter" } else { "rack-leaving" };
         let full = rate.bytes_per_sec_f64() / bytes;
         if bytes > 0.0 { Ok(full) } else { Err(PoissonError::NoneCounted { class }) }
+    }
+
+    /// The lowest of the rates that fill a tier: at it no tier has more than it carries. A tier that is not there, or that this traffic does
+    /// not cross, sets no limit.
+    fn rate_of_tightest(
+        &self,
+        receivers: &Receivers,
+        sites: &Sites,
+        capacity: &Capacity,
+    ) -> Result<f64, PoissonError> {
+        let tiers =
+            [LoadReference::Host, LoadReference::Receivers, LoadReference::Bisection, LoadReference::Wan];
+        let mut lowest = f64::INFINITY;
+        for tier in tiers {
+            match self.rate_of_full_load(tier, receivers, sites, capacity) {
+                Ok(rate) => lowest = lowest.min(rate),
+                Err(PoissonError::NoReference { .. } | PoissonError::NoneCounted { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(lowest)
     }
 }
 

@@ -18,6 +18,8 @@ macro_rules! built_in {
 }
 
 built_in!(
+    // First in every list: what most people look for.
+    "steady/websearch",
     "bench/fat-tree",
     "bench/fat-tree-fifo",
     "bench/two-sites",

@@ -54,8 +54,9 @@ pub struct WorkloadText {
     /// Poisson: offered load, as a fraction of load_reference. Incast with a degree: incasts come as a Poisson process, and
     /// their payload is this fraction of what the NICs of all hosts carry.
     pub load: Option<f64>,
-    /// Poisson: what the load is a fraction of: "host" (the NICs of all hosts), "wan", "bisection" or "receivers" (the NICs
-    /// of the receivers). Default: receivers if they are listed, else host; for flows between the sites wan.
+    /// Poisson: what the load is a fraction of: "host" (the NICs of all hosts), "wan", "bisection", "receivers" (the NICs
+    /// of the receivers) or "tightest" (whichever of these the traffic would fill first). Default: receivers if they are listed,
+    /// else host; for flows between the sites wan.
     pub load_reference: Option<LoadReference>,
     /// Poisson: whether the load counts headers: "payload" or "wire". Default: payload.
     pub load_unit: Option<LoadUnit>,

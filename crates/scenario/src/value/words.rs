@@ -223,6 +223,8 @@ words! {
         Bisection = "bisection",
         /// The NICs of the receivers.
         Receivers = "receivers",
+        /// Whichever of the others this traffic would fill first.
+        Tightest = "tightest",
     } planned []
 }
 

@@ -14,6 +14,8 @@ pub enum LoadReference {
     Bisection,
     /// The NICs of all receivers together.
     Receivers,
+    /// Whichever of the others the traffic would fill first: below a load of 1, none is offered more than it carries.
+    Tightest,
 }
 
 /// Which bytes a load counts.

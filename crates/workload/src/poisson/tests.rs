@@ -193,7 +193,9 @@ fn the_load_on_each_reference_is_achieved_within_3_sigma() {
             LoadReference::Host => (vec![offered.host], inter),
             LoadReference::Bisection => (vec![offered.fabric], inter),
             LoadReference::Wan => (offered.wan.iter().map(|d| d.load).collect(), inter / 2.0),
-            LoadReference::Receivers => unreachable!("receivers have a test of their own"),
+            LoadReference::Receivers | LoadReference::Tightest => {
+                unreachable!("these have tests of their own")
+            }
         };
         let tolerance = three_sigma(&config.inter, n);
         for load in loads {
@@ -201,6 +203,35 @@ fn the_load_on_each_reference_is_achieved_within_3_sigma() {
             assert!((load / 0.5 - 1.0).abs() < tolerance, "{reference:?}: {load} +- {tolerance}");
         }
     }
+}
+
+#[test]
+fn a_load_of_the_tightest_is_that_of_the_tier_which_the_traffic_fills_first() {
+    let offered = |sites: &Sites, config: &Poisson| {
+        let mut capacity = capacity(sites);
+        capacity.wan.iter_mut().for_each(|links| links.rate = Rate::from_gbps(200));
+        let flows = poisson(config, sites, &capacity, 6).unwrap();
+        offered_load(&flows, sites, &capacity, |flow| flow.size)
+    };
+    let tightest = |intra, inter| mixed(0.5, LoadReference::Tightest, intra, inter, MixUnit::Bytes);
+    let is_half = |load: Option<f64>, config: &Poisson| {
+        let tolerance = three_sigma(&config.inter, 20_000.0);
+        assert!((load.unwrap() / 0.5 - 1.0).abs() < tolerance, "{load:?} +- {tolerance}");
+    };
+    // The hosts of a site send 1.6 Tb/s at most, four fifths of it over 200 Gb/s.
+    let across = config(tightest(1.0, 4.0), 50_000);
+    let load = offered(&sites(), &across);
+    load.wan.iter().for_each(|way| is_half(way.load, &across));
+    assert!(load.host.unwrap() < 0.1 && load.fabric.unwrap() < 0.2, "{load:?}");
+    // Few bytes go between the sites: the fabric, with half of the hosts' capacity, is full first.
+    let inside = config(tightest(99.0, 1.0), 200_000);
+    let load = offered(&sites(), &inside);
+    is_half(load.fabric, &inside);
+    assert!(load.wan.iter().all(|way| way.load.unwrap() < 0.1), "{load:?}");
+    // One rack without links to others: the hosts.
+    let star = Sites::new(vec![0..4]).unwrap();
+    let alone = config(tightest(1.0, 0.0), 200_000);
+    is_half(offered(&star, &alone).host, &alone);
 }
 
 #[test]

@@ -290,6 +290,7 @@ fn load(part: &model::Poisson) -> Load {
             LoadReference::Wan => workload::LoadReference::Wan,
             LoadReference::Bisection => workload::LoadReference::Bisection,
             LoadReference::Receivers => workload::LoadReference::Receivers,
+            LoadReference::Tightest => workload::LoadReference::Tightest,
         },
         mix: workload::Mix { intra, inter, unit },
     }

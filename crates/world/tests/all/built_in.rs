@@ -24,7 +24,7 @@ fn every_scenario_builds_under_every_profile() {
                 let world =
                     World::build(&request(scenario.name, scheme, profile).resolve().unwrap()).unwrap();
                 let hosts = match scenario.name {
-                    "topology/leaf-spine" => 32,
+                    "topology/leaf-spine" | "steady/websearch" => 32,
                     "topology/three-sites" => 20,
                     "topology/parking-lot" => 8,
                     name if name.starts_with("gemini/") && name.ends_with("-10g") => 8,
@@ -221,6 +221,17 @@ fn every_knob_of_the_interface_works() {
         ("uno/permutation", &["workload.flow_size=4MiB"]),
         ("uno/websearch", &["workload.flows=100", "workload.load=0.2", "workload.mix=paper"]),
         (
+            "steady/websearch",
+            &[
+                "workload.flows=100",
+                "workload.load=0.2",
+                "workload.mix=paper",
+                "topology.k=8",
+                "topology.wan.rtt=4ms",
+                "topology.wan.links=4",
+            ],
+        ),
+        (
             "uno/steady",
             &["workload.flows=100", "workload.load=0.2", "workload.mix=paper", "workload[1].load=0.8"],
         ),
@@ -228,7 +239,7 @@ fn every_knob_of_the_interface_works() {
     assert_eq!(own.len(), BUILT_IN.len());
     for (scenario, own) in own {
         let untouched = Request::new(scenario).resolve().unwrap();
-        let fat = !["topology/", "oscar/", "proxy/", "gemini/", "tcp/"]
+        let fat = !["topology/", "oscar/", "proxy/", "gemini/", "tcp/", "steady/"]
             .iter()
             .any(|start| scenario.starts_with(start));
         let fat_tree = fat_tree.iter().filter(|_| fat);
@@ -407,6 +418,23 @@ fn a_workload_never_depends_on_the_scheme() {
         World::build(&resolved).unwrap().workload
     };
     assert_ne!(seed(1), seed(2));
+}
+
+#[test]
+fn the_steady_scenario_overloads_nothing_at_any_load_and_has_a_p99_of_each_class() {
+    let world = |set: &[&str]| World::build(&with("steady/websearch", set).resolve().unwrap()).unwrap();
+    let untouched = world(&[]);
+    let is_inter = |flow: &&farspan_workload::Flow| (flow.src.0 < 16) != (flow.dst.0 < 16);
+    let measured: Vec<_> = untouched.workload.flows.iter().filter(|flow| flow.measured).collect();
+    let inter = measured.iter().filter(|flow| is_inter(flow)).count();
+    assert!(inter >= 1000 && measured.len() - inter >= 1000, "{inter} of {}", measured.len());
+    // The links between the sites are the tightest, then the hosts' where the sites are wide apart and many links join them.
+    for (set, load) in [(&[][..], 0.4), (&["topology.wan.links=16"], 0.4), (&["workload.load=0.7"], 0.7)] {
+        let offered = world(&[set, &["scheme.name=gemini"]].concat()).offered_load;
+        let tiers = [offered.host, offered.fabric].into_iter().chain(offered.wan.iter().map(|way| way.load));
+        let most = tiers.flatten().fold(0.0, f64::max);
+        assert!((most / load - 1.0).abs() < 0.15 && !offered.transient(), "{set:?}: {most}");
+    }
 }
 
 #[test]

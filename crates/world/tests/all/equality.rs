@@ -55,6 +55,16 @@ const SMOKE: &[(&str, &[&str])] = &[
         ],
     ),
     ("uno/websearch", &["workload.flows=100"]),
+    (
+        "steady/websearch",
+        &[
+            "topology.wan.rtt=100us",
+            "workload.sizes=google-rpc",
+            "workload.flows=2000",
+            "measure.warmup=20us",
+            "stop.time=1ms",
+        ],
+    ),
     ("ndp/incast", &["topology.k=4", "workload.senders=[8, 9, 10, 11, 12, 13]", "workload.flow_size=1MiB"]),
     ("ndp/permutation", &["topology.k=4", "workload.flow_size=256KiB"]),
     (
