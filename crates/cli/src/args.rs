@@ -19,14 +19,22 @@ use farspan_units::Duration;
 use farspan_world::EngineKind;
 use farspan_world::runner::engine;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 /// Simulates traffic inside and across datacenters.
 #[derive(Parser, Debug)]
-#[command(name = "farspan", version, max_term_width = 110)]
+#[command(name = "farspan", version = version(), max_term_width = 110)]
 pub struct Cli {
     /// The subcommand and its arguments.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// The release, and the commit that results of this program name.
+fn version() -> &'static str {
+    static VERSION: LazyLock<String> =
+        LazyLock::new(|| format!("{} (commit {})", env!("CARGO_PKG_VERSION"), farspan_world::COMMIT));
+    &VERSION
 }
 
 /// The subcommands of `farspan`.
@@ -94,7 +102,7 @@ pub struct ScenarioArgs {
     /// Scheme: a built-in name (`farspan list schemes`), CC+LB, or A/B for intra and inter
     #[arg(long, value_name = "NAME")]
     pub scheme: Option<String>,
-    /// Constants: paper or artifact
+    /// Constants: paper, or artifact (as the published code ran; also published-code)
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     /// Changes a key of the scenario; can be given several times
@@ -125,7 +133,8 @@ pub struct RunArgs {
     /// Seed of all draws
     #[arg(long, conflicts_with = "seeds", allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
-    /// Several seeds: A..B (both ends included) or a list, such as 1,2,5
+    /// Several seeds: A..B (both ends included) or a list, such as 1,2,5; --seeds 5 is one seed, and five are --seeds 1..5.
+    /// A 95% interval takes six
     #[arg(long, value_name = "A..B", value_parser = seeds)]
     pub seeds: Option<Seeds>,
     /// Most threads of the windowed engine; it takes no more than there are sites or pods. The result is the same
@@ -135,7 +144,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME", default_value = "windowed", value_parser = engine)]
     pub engine: EngineKind,
     /// Folder for summary.json, scenario.toml, the Parquet tables and report.html
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, alias = "output", value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Replace what stands in --out, whatever it is; without it, only results of the same scenario, scheme, profile
     /// and seeds
@@ -179,14 +188,14 @@ pub struct DemoArgs {
     /// The first of the seeds
     #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = seed)]
     pub seed: u64,
-    /// Other seeds than each scenario has here: A..B, both ends included, or a list
+    /// Other seeds than each scenario has here: A..B, both ends included, or a list; a 95% interval takes six
     #[arg(long, value_name = "A..B", conflicts_with = "seed", value_parser = seeds)]
     pub seeds: Option<Seeds>,
     /// Changes a key of every scenario; can be given several times
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
     /// Folder for the results of every run, and report.html
-    #[arg(long, value_name = "DIR", default_value = "farspan-demo")]
+    #[arg(short, long, alias = "output", value_name = "DIR", default_value = "farspan-demo")]
     pub out: PathBuf,
     /// Replace what stands there, whatever it is; without it, only results of the same demo
     #[arg(long)]
@@ -212,7 +221,7 @@ pub struct CompareArgs {
     #[arg(long)]
     pub json: bool,
     /// Also write an HTML page
-    #[arg(short, long, value_name = "FILE.html")]
+    #[arg(short, long, alias = "out", value_name = "FILE.html")]
     pub output: Option<PathBuf>,
 }
 
@@ -223,15 +232,15 @@ pub struct ReportArgs {
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
     /// The page; without it, report.html in the folder
-    #[arg(short, long, value_name = "FILE.html")]
+    #[arg(short, long, alias = "out", value_name = "FILE.html")]
     pub output: Option<PathBuf>,
 }
 
 /// Arguments of `list`.
 #[derive(Args, Debug)]
 pub struct ListArgs {
-    /// schemes, congestion, balance, coding, queues, topologies, workloads, scenarios or figures
-    pub kind: String,
+    /// schemes, congestion, balance, coding, queues, topologies, workloads, scenarios or figures; without one, what each is
+    pub kind: Option<String>,
     /// Print one JSON document instead of a table
     #[arg(long)]
     pub json: bool,
@@ -268,6 +277,9 @@ pub struct NewArgs {
     /// The file to write, which must not exist, or the folder of a crate, which must be empty; default: scenario.toml,
     /// topology.toml, or the control's name
     pub file: Option<PathBuf>,
+    /// Another way to name it
+    #[arg(short, long, alias = "out", value_name = "FILE", conflicts_with = "file")]
+    pub output: Option<PathBuf>,
     /// A topology file instead of a scenario
     #[arg(long)]
     pub topology: bool,
@@ -397,7 +409,7 @@ pub struct CmArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub nodes: Option<u32>,
     /// File for the list: Parquet if it ends in .parquet, else CSV; without it, CSV goes to standard output
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, alias = "out", value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
@@ -417,7 +429,7 @@ pub struct TopoArgs {
     #[arg(long, value_name = "N", default_value_t = 8, requires = "wan_delay", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub core_border_links: u32,
     /// File for the topology in TOML; without it, it goes to standard output
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, alias = "out", value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
@@ -435,7 +447,7 @@ pub struct HpccArgs {
     pub config: Option<PathBuf>,
     /// The scenario; its topology and its flows go beside it, as NAME-topology.toml and NAME-flows.csv. Without it:
     /// scenario.toml, and none of the three may exist
-    #[arg(short, long, value_name = "FILE.toml")]
+    #[arg(short, long, alias = "out", value_name = "FILE.toml")]
     pub output: Option<PathBuf>,
 }
 
@@ -459,5 +471,48 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// Every command with its name, those below others included.
+    fn commands(command: &clap::Command, name: &str, all: &mut Vec<(String, clap::Command)>) {
+        all.push((name.to_owned(), command.clone()));
+        for below in command.get_subcommands() {
+            commands(below, &format!("{name} {}", below.get_name()), all);
+        }
+    }
+
+    #[test]
+    fn every_command_with_an_output_takes_it_by_one_letter_and_two_names() {
+        let mut all = Vec::new();
+        commands(&Cli::command(), "farspan", &mut all);
+        let mut with_output = Vec::new();
+        for (name, command) in &all {
+            let named = |arg: &&clap::Arg| matches!(arg.get_id().as_str(), "out" | "output");
+            let Some(arg) = command.get_arguments().find(named) else { continue };
+            let other = if arg.get_id() == "out" { "output" } else { "out" };
+            let takes_folder = arg.get_value_names().is_some_and(|names| names[0] == "DIR");
+            assert_eq!(arg.get_id() == "out", takes_folder, "{name}: --out is a folder, --output a file");
+            assert_eq!(arg.get_short(), Some('o'), "{name}");
+            assert!(arg.get_all_aliases().is_some_and(|aliases| aliases.contains(&other)), "{name}");
+            assert_eq!(arg.get_visible_aliases().map_or(0, |aliases| aliases.len()), 0, "{name}");
+            with_output.push(name.as_str());
+        }
+        for expected in [
+            "run",
+            "sweep",
+            "demo",
+            "reproduce",
+            "compare",
+            "report",
+            "import cm",
+            "export hpcc",
+            "new",
+            "man",
+        ] {
+            assert!(
+                with_output.contains(&format!("farspan {expected}").as_str()),
+                "{expected}: {with_output:?}"
+            );
+        }
     }
 }

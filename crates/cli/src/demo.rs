@@ -4,7 +4,7 @@ use crate::args::{DemoArgs, Seeds};
 use crate::compare::{BEST, best, median, notes};
 use crate::format::Table;
 use crate::progress::{catch_interrupts, interrupted, run_all};
-use crate::{Failure, output};
+use crate::{Failure, output, seeds};
 use farspan_report::{Arm, Comparison, Group, comparisons, groups, html, load, write};
 use farspan_scenario::Request;
 use farspan_world::EngineKind;
@@ -87,6 +87,9 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
         jobs.extend(scene.jobs(args)?);
     }
     let folder = runner::open(&args.out, &jobs, args.force)?;
+    if let Some(Seeds(seeds)) = &args.seeds {
+        seeds::announce(seeds.iter().copied(), args.quiet);
+    }
     // If this one is interrupted, the page of an earlier demo must not pass for its own.
     let _ = std::fs::remove_file(args.out.join(REPORT));
     let done = run_all(&jobs, EngineKind::Windowed, args.quiet)?;

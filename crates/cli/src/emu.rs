@@ -285,7 +285,7 @@ fn serve(args: &EmuServeArgs) -> Result<(), Failure> {
     let out = session.facts().out.clone();
     let mut finished = session.run(&resolved, &world, interrupted);
     let summary = &mut finished.results.summary;
-    option_env!("FARSPAN_COMMIT").unwrap_or("unknown").clone_into(&mut summary.commit);
+    farspan_world::COMMIT.clone_into(&mut summary.commit);
     (summary.wall_time_s, summary.peak_rss_bytes) = (summary.sim_time_s, runner::peak_rss());
     let written = out.as_ref().map_or(Ok(()), |out| {
         finished.results.save(out)?;

@@ -115,7 +115,7 @@ pub struct EmuUpArgs {
     #[arg(long, allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
     /// Folder for the results, which `down` writes
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, alias = "output", value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Capture the packets of ports, in DIR/trace/ports.pcapng: a name or a pattern, such as 'tor0->*'; can be given several
     /// times

@@ -44,7 +44,7 @@ pub struct HpccFctArgs {
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = delay)]
     pub zero: Duration,
     /// File for the lines; without it, they go to standard output
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, alias = "out", value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 

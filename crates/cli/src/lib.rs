@@ -43,6 +43,7 @@ mod report;
 mod reproduce;
 mod run;
 mod schema;
+mod seeds;
 mod shell;
 mod sweep;
 

@@ -3,20 +3,94 @@
 use crate::args::ListArgs;
 use crate::format::Table;
 use crate::{Failure, output};
-use farspan_ledger::items;
+use farspan_ledger::{items, kinds};
+use farspan_scenario::catalog::Item;
 
-/// Lists everything of a kind.
+/// Columns of a terminal that a list fits into.
+const WIDTH: usize = 110;
+/// The most columns of a source.
+const SOURCE: usize = 32;
+/// Between two columns.
+const GAP: usize = 2;
+
+/// Lists everything of a kind; without one, the kinds.
 pub fn list(args: &ListArgs) -> Result<(), Failure> {
-    let items = items(&args.kind).map_err(Failure::BadInput)?;
+    let listed = match &args.kind {
+        Some(kind) => items(kind).map_err(Failure::BadInput)?,
+        None => kinds(),
+    };
     if args.json {
-        output::json(&items);
+        output::json(&listed);
         return Ok(());
     }
-    let mut table = Table::new(["name", "what", "source"]);
-    for item in &items {
-        let later = if item.available { "" } else { " (a later release)" };
-        table.row([item.name.as_str(), &format!("{}{later}", item.summary), &item.source]);
-    }
-    output::text(&if items.is_empty() { "none in this release\n".to_owned() } else { table.render(&[1, 2]) });
+    output::text(&if listed.is_empty() { "none in this release\n".to_owned() } else { text(&listed) });
     Ok(())
+}
+
+/// A table that fits into a terminal: what is too long goes on in the next line.
+fn text(items: &[Item]) -> String {
+    let has_source = items.iter().any(|item| !item.source.is_empty());
+    let mut table = Table::new(["name", "what", "source"].into_iter().take(if has_source { 3 } else { 2 }));
+    let longest =
+        |column: fn(&Item) -> &str| items.iter().map(|item| column(item).chars().count()).max().unwrap_or(0);
+    let source = longest(|item| &item.source).min(SOURCE);
+    let apart = GAP + if has_source { source + GAP } else { 0 };
+    let what = WIDTH.saturating_sub(longest(|item| &item.name) + apart);
+    for item in items {
+        let later = if item.available { "" } else { " (a later release)" };
+        let columns = [lines(&format!("{}{later}", item.summary), what), lines(&item.source, source)];
+        for n in 0..columns[0].len().max(columns[1].len()).max(1) {
+            let name = if n == 0 { item.name.as_str() } else { "" };
+            let [what, source] = columns.each_ref().map(|lines| lines.get(n).map_or("", String::as_str));
+            table.row([name, what, source].into_iter().take(if has_source { 3 } else { 2 }));
+        }
+    }
+    table.render(&[1, 2])
+}
+
+/// A text in lines of so many characters, if no word is longer.
+fn lines(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_list_fits_into_a_terminal_and_loses_no_word() {
+        for kind in kinds() {
+            let items = items(&kind.name).unwrap();
+            let text = text(&items);
+            let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(longest <= WIDTH, "{}: {longest}\n{text}", kind.name);
+            let words = |text: &str| text.split_whitespace().count();
+            let said = |item: &Item| words(&item.name) + words(&item.summary) + words(&item.source);
+            let later = 3 * items.iter().filter(|item| !item.available).count();
+            let heading = words(text.lines().next().unwrap());
+            assert_eq!(
+                words(&text),
+                heading + later + items.iter().map(said).sum::<usize>(),
+                "{}",
+                kind.name
+            );
+        }
+    }
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(lines("one two three", 7), ["one two", "three"]);
+        assert_eq!(lines("incomprehensibilities", 5), ["incomprehensibilities"]);
+        assert_eq!(lines("", 5), [""; 0]);
+    }
 }

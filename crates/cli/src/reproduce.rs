@@ -28,7 +28,7 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "SIZE", default_value = "small", value_parser = size)]
     pub size: Size,
     /// Folder for the runs, a page and a plot a figure
-    #[arg(long, value_name = "DIR", default_value = "out/reproduce")]
+    #[arg(short, long, alias = "output", value_name = "DIR", default_value = "out/reproduce")]
     pub out: PathBuf,
     /// Run what our own checks need, and nothing else
     #[arg(long, conflicts_with_all = ["accept", "pages"])]

@@ -5,7 +5,7 @@ use crate::format::{
     INFINITE, NONE, Table, bits_per_second, bytes, number, or_infinite, percent, seconds, time, with_prefix,
 };
 use crate::progress::{catch_interrupts, end_with_stdin, interrupted, run_all};
-use crate::{Failure, cost, output, report};
+use crate::{Failure, cost, output, report, seeds};
 use farspan_metrics::{Collective, Fct, Goodput, Pfc, PortSums, ProxySummary, Summary, measures};
 use farspan_report::interval_note;
 use farspan_world::runner::{self, Job, seeds_document, threaded, unfinished};
@@ -26,6 +26,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     };
     // Bad input must show before anything is written.
     let world = job.world()?;
+    if let Some(Seeds(seeds)) = &args.seeds {
+        seeds::announce(seeds.iter().copied(), args.quiet);
+    }
     let threads = world.threads(threaded(args.engine, args.threads));
     if threads < args.threads && !args.quiet {
         output::note(&format!(

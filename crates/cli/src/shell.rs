@@ -20,8 +20,11 @@ pub struct CompletionsArgs {
 #[derive(Args, Debug)]
 pub struct ManArgs {
     /// The folder for the pages, one for each command; it is made if need be
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
+    #[arg(value_name = "DIR", required_unless_present = "out")]
+    pub folder: Option<PathBuf>,
+    /// Another way to name it
+    #[arg(short, long, alias = "output", value_name = "DIR", conflicts_with = "folder")]
+    pub out: Option<PathBuf>,
 }
 
 fn shell(text: &str) -> Result<Shell, String> {
@@ -38,7 +41,7 @@ pub fn completions(args: &CompletionsArgs) {
 
 /// Writes a page for the command and for each of its own.
 pub fn man(args: &ManArgs) -> Result<(), Failure> {
-    let folder = &args.folder;
+    let folder = args.folder.as_ref().or(args.out.as_ref()).expect("clap demands one of them");
     std::fs::create_dir_all(folder).map_err(|source| SaveError::Io { path: folder.clone(), source })?;
     let mut command = Cli::command();
     command.build();

@@ -1,7 +1,7 @@
 //! `farspan sweep`.
 
 use crate::progress::{SweepDisplay, catch_interrupts, interrupted};
-use crate::{Failure, Itself, output};
+use crate::{Failure, Itself, output, seeds};
 use clap::Args;
 use farspan_scenario::unknown_name;
 use farspan_sweep::{
@@ -27,7 +27,7 @@ pub struct SweepArgs {
     pub jobs: Option<u16>,
     /// Folder for the runs and the data set; what is there whole is not run again [default: the file's name without its
     /// ending]
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, alias = "output", value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document instead of a few lines
     #[arg(long)]
@@ -95,6 +95,7 @@ pub fn sweep(args: &SweepArgs, itself: &Itself<'_>) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| args.file.with_extension(""));
     let program = Program::new(itself.words.to_vec(), &[itself.code])?;
     let store = Store::open(&out, &program)?;
+    seeds::announce(sweep.points.iter().filter_map(|point| point.request.seed), args.quiet);
     write(&out.join("sweep.toml"), &sweep.text)?;
     catch_interrupts();
     let display = SweepDisplay::new(args.quiet);

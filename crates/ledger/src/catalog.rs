@@ -117,6 +117,32 @@ pub fn items(kind: &str) -> Result<Vec<Item>, String> {
     Ok(figures().map_err(|error| error.to_string())?.into_iter().map(item).collect())
 }
 
+/// The kinds of lists, and what is in each.
+#[must_use]
+pub fn kinds() -> Vec<Item> {
+    let what = |kind: &str| match kind {
+        "schemes" => {
+            "what runs compare: congestion control, path selection, recovery, coding, settings of ports"
+        }
+        "congestion" => "congestion controls, parts of schemes",
+        "balance" => "path selectors, parts of schemes",
+        "coding" => "erasure codes, parts of schemes",
+        "queues" => "markers, overflows and buffers that ports are composed of",
+        "topologies" => "kinds of networks",
+        "workloads" => "kinds of traffic, mixes and distributions of sizes",
+        "scenarios" => "built-in scenarios, for run, check and sweep",
+        FIGURES => "figures of papers, for reproduce",
+        _ => unreachable!("every kind says what it is"),
+    };
+    let item = |kind: &&str| Item {
+        name: (*kind).to_owned(),
+        summary: what(kind).to_owned(),
+        source: String::new(),
+        available: true,
+    };
+    KINDS.iter().chain(&[FIGURES]).map(item).collect()
+}
+
 /// A key by which fig9 comes before fig10.
 fn natural(name: &str) -> Vec<(String, u64)> {
     let mut parts: Vec<(String, u64)> = vec![(String::new(), 0)];
@@ -165,9 +191,10 @@ mod tests {
 
     #[test]
     fn every_kind_has_a_list_and_an_unknown_one_names_the_nearest() {
-        for kind in [KINDS, &[FIGURES]].concat() {
-            assert!(!items(kind).unwrap().is_empty(), "{kind}");
+        for kind in kinds() {
+            assert!(!items(&kind.name).unwrap().is_empty() && !kind.summary.is_empty(), "{kind:?}");
         }
+        assert_eq!(kinds().len(), KINDS.len() + 1);
         assert_eq!(catalog(FIGURES), None, "scenarios name no figures");
         for (wrong, nearest) in [("figure", "figures"), ("scheme", "schemes")] {
             let error = items(wrong).unwrap_err();

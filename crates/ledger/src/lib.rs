@@ -35,7 +35,7 @@ mod statement;
 mod text;
 mod verdict;
 
-pub use catalog::{SelectionError, figures, items, papers, select};
+pub use catalog::{SelectionError, figures, items, kinds, papers, select};
 pub use computed::{Event, FlowsMeasure, Level, Moment, Period, SeriesMeasure, Subject};
 pub use error::FigureError;
 pub use figure::{

@@ -240,6 +240,25 @@ pub fn interval_note(seeds: usize) -> Option<String> {
     }
 }
 
+/// A note on so few seeds before they run; `None` if they are enough for an interval, or none.
+#[must_use]
+pub fn seeds_note(seeds: &BTreeSet<u64>) -> Option<String> {
+    let least = SEEDS_FOR_AN_INTERVAL;
+    match (seeds.first()?, seeds.len()) {
+        (only, 1) => {
+            let meant = if *only > 1 { format!("; {only} seeds are 1..{only}") } else { String::new() };
+            Some(format!("one seed, seed {only}, and no interval{meant}"))
+        }
+        (first, count) if count < least => {
+            let last = first.saturating_add(least as u64 - 1);
+            Some(format!(
+                "{count} seeds: no 95% interval will follow, which takes {least}, such as {first}..{last}"
+            ))
+        }
+        _ => None,
+    }
+}
+
 /// Two versions of the program may differ in more than the scenario says.
 fn other_program(base: &Arm, arm: &Arm) -> Option<String> {
     let program = |arm: &Arm| {
@@ -360,6 +379,17 @@ mod tests {
 
     fn refusal(runs: Vec<Run>) -> String {
         compare(runs, None).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn few_seeds_are_told_before_they_run() {
+        let of = |seeds: &[u64]| seeds_note(&seeds.iter().copied().collect());
+        assert_eq!(of(&[5]).unwrap(), "one seed, seed 5, and no interval; 5 seeds are 1..5");
+        assert_eq!(of(&[1]).unwrap(), "one seed, seed 1, and no interval");
+        let five = of(&[1, 2, 3, 4, 5]).unwrap();
+        assert_eq!(five, "5 seeds: no 95% interval will follow, which takes 6, such as 1..6");
+        assert!(of(&[7, 9]).unwrap().ends_with("such as 7..12"));
+        assert_eq!((of(&[1, 2, 3, 4, 5, 6]), of(&[])), (None, None));
     }
 
     #[test]

@@ -43,7 +43,9 @@ mod proxy;
 mod series;
 mod verdict;
 
-pub use compare::{Comparison, Difference, Ratios, Side, compare, comparisons, interval_note, pairs};
+pub use compare::{
+    Comparison, Difference, Ratios, Side, compare, comparisons, interval_note, pairs, seeds_note,
+};
 pub use group::{Arm, Group, groups};
 pub use load::{ReportError, Run, load};
 pub use page::{html, write, write_report};

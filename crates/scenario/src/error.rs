@@ -2,6 +2,7 @@
 
 use crate::catalog::scheme::SchemeError;
 use crate::names::{self, UnknownName};
+use crate::ranges::RangeError;
 use farspan_fabric::TopologyError;
 use farspan_fabric::topology::GraphError;
 use farspan_transport::ConfigError;
@@ -127,6 +128,9 @@ pub enum Problem {
         /// The value expected.
         expected: String,
     },
+    /// A text that names no numbers, or no names.
+    #[error(transparent)]
+    Range(#[from] RangeError),
     /// A text that its type cannot read.
     #[error("{message}")]
     Unreadable {
@@ -219,6 +223,7 @@ impl Problem {
             Self::Graph(error) => error.cure.clone(),
             Self::Rule { cure, .. } => cure.clone(),
             Self::Unreadable { .. }
+            | Self::Range(_)
             | Self::File(_)
             | Self::Pattern(_)
             | Self::Incasts(_)

@@ -23,6 +23,7 @@ mod error;
 pub mod limits;
 pub mod model;
 pub mod names;
+pub mod ranges;
 mod request;
 mod resolve;
 pub mod table;

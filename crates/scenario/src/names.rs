@@ -1,5 +1,6 @@
 //! Names that people write: the nearest known one, and what to say about an unknown one.
 
+use crate::ranges::Pattern;
 use std::collections::BTreeMap;
 
 /// The shortest beginning that says what name it is of.
@@ -28,6 +29,23 @@ fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&
 #[must_use]
 pub fn hint<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(text, known).map_or_else(String::new, |name| format!("did you mean {name:?}? "))
+}
+
+/// The most scenarios that a message names.
+const FEW: usize = 3;
+
+/// `did you mean "uno/websearch" or "steady/websearch"? `, of names `FOLDER/NAME` the few that are nearest, by their whole or by what
+/// stands behind the folder; nothing if none is near.
+pub(crate) fn few<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_lowercase();
+    let (whole, stem) = (text.to_lowercase(), last(text.trim_end_matches(".toml")));
+    let near =
+        |name: &str| likeness(&whole, name).into_iter().chain(likeness(&stem, &last(name))).reduce(f64::max);
+    let mut near: Vec<_> = known.into_iter().filter_map(|name| Some((near(name)?, name))).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    near.truncate(FEW);
+    let names: Vec<_> = near.iter().map(|(_, name)| format!("{name:?}")).collect();
+    if names.is_empty() { String::new() } else { format!("did you mean {}? ", names.join(" or ")) }
 }
 
 /// A name that is not among those there are.
@@ -116,28 +134,10 @@ pub fn port_cure(text: &str, ports: &[String]) -> String {
     format!("{near}Links and their ports are FROM->TO#n, * stands for any text, and nodes are: {nodes}")
 }
 
-/// Whether the whole of a name fits a pattern: `*` stands for anything, `?` for one character.
+/// Whether the whole of a name fits a pattern: `*` stands for anything, `?` for one character, `[0..7]` for a number.
 #[must_use]
 pub fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
-    let (mut at, mut read) = (0, 0);
-    // The last star, and where in the name what follows it was tried last.
-    let mut star: Option<(usize, usize)> = None;
-    while read < name.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                star = Some((at, read));
-                at += 1;
-            }
-            Some(&byte) if byte == b'?' || byte == name[read] => (at, read) = (at + 1, read + 1),
-            _ => {
-                let Some((place, tried)) = star else { return false };
-                star = Some((place, tried + 1));
-                (at, read) = (place + 1, tried + 1);
-            }
-        }
-    }
-    pattern[at..].iter().all(|&byte| byte == b'*')
+    pattern == name || Pattern::parse(pattern).is_ok_and(|pattern| pattern.fits(name))
 }
 
 #[cfg(test)]
@@ -167,6 +167,17 @@ mod tests {
         }
         assert_eq!(unknown("scheme", "tcp", &["uno", "gemini"], &[]).cure(), "available: uno, gemini");
         assert_eq!(nearest("ms", ["us", "ps"]), None);
+    }
+
+    #[test]
+    fn a_few_scenarios_are_named_by_what_stands_behind_their_folder() {
+        let known =
+            ["steady/websearch", "uno/websearch", "uno/steady", "uno/permutation", "reps/permutation"];
+        let said = |text| few(text, known);
+        assert_eq!(said("websearch"), "did you mean \"steady/websearch\" or \"uno/websearch\"? ");
+        assert_eq!(said("uno/permutatoin"), "did you mean \"uno/permutation\" or \"reps/permutation\"? ");
+        assert_eq!(said("my/websearch.toml"), said("websearch"));
+        assert_eq!(said("zzz"), "");
     }
 
     #[test]
@@ -203,6 +214,10 @@ mod tests {
             ("core?->*", "core17->border1#1", false),
             ("*#1", "core1->border0#10", false),
             ("", "a", false),
+            ("core[0..3]->border*", "core2->border1#0", true),
+            ("core[0..3]->border*", "core4->border1#0", false),
+            ("tag[0", "tag[0", true),
+            ("tag[0", "tag0", false),
         ] {
             assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
         }

@@ -82,9 +82,10 @@ fn open(scenario: &str) -> Result<Source, ScenarioError> {
 pub(crate) fn read(path: &Path, name: &str) -> Result<String, ValueError> {
     let text = read_file(path, LONGEST_SCENARIO).map_err(|error| {
         let known: Vec<_> = BUILT_IN.iter().map(|built_in| built_in.name).collect();
-        let near = names::hint(name, known.iter().copied());
+        let near = names::few(name, known.iter().copied());
         let problem = format!("neither a built-in scenario nor a file that can be read ({error})");
-        let mut cure = format!("{near}Built in: {}; `farspan new` writes a file", known.join(", "));
+        let mut cure =
+            format!("{near}`farspan list scenarios` names the built-in ones, `farspan new` writes a file");
         if error.kind() == ErrorKind::FileTooLarge {
             cure = "give flows in a list of their own (workload kind = \"flows\", file = ...)".to_owned();
         }

@@ -54,3 +54,9 @@ pub use estimate::Estimate;
 pub use farspan_sim::{EngineKind, Progress};
 pub use results::{FolderError, PlannedRun, ResultFolder, Results, SaveError, Traces, run, write};
 pub use size::Size;
+
+/// The commit that this program was built from, `unknown` outside of a checkout.
+pub const COMMIT: &str = match option_env!("FARSPAN_COMMIT") {
+    Some(commit) => commit,
+    None => "unknown",
+};

@@ -186,7 +186,7 @@ fn run_one(job: &Job, index: usize, engine: EngineKind, watch: &impl Watch) -> R
     watch.finished(index);
     let summary = &mut results.summary;
     summary.partial |= watch.spoilt();
-    summary.commit = option_env!("FARSPAN_COMMIT").unwrap_or("unknown").to_owned();
+    summary.commit = crate::COMMIT.to_owned();
     summary.wall_time_s = began.elapsed().as_secs_f64();
     summary.setup_time_s = ready.unwrap_or_default().as_secs_f64();
     summary.peak_rss_bytes = peak_rss();

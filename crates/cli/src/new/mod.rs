@@ -10,14 +10,15 @@ use std::path::Path;
 
 /// Writes a starter to a file that does not exist yet, or the crate of a control.
 pub fn new(args: &NewArgs) -> Result<(), Failure> {
+    let asked = args.file.as_deref().or(args.output.as_deref());
     if let Some(name) = &args.control {
-        return control::control(name, args.file.as_deref(), args.farspan.as_deref());
+        return control::control(name, asked, args.farspan.as_deref());
     }
     let (text, name) = match args.topology {
         true => (TOPOLOGY_STARTER, "topology.toml"),
         false => (STARTER, "scenario.toml"),
     };
-    let path = args.file.as_deref().unwrap_or(Path::new(name));
+    let path = asked.unwrap_or(Path::new(name));
     let file = path.display();
     farspan_files::create(path, text.as_bytes()).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {

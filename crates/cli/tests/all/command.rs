@@ -15,7 +15,7 @@ fn bad_input_exits_with_2_and_says_place_and_cure() {
     let incast = "uno/incast-mixed";
     let place = format!("{text}:6:1: workload[0].flow_sizes");
     let cases: &[(&[&str], &str, &str)] = &[
-        (&["run", "no/such"], "no/such", "Built in:"),
+        (&["run", "no/such"], "no/such", "farspan list scenarios"),
         (&["run", &text], &place, "did you mean \"flow_size\""),
         (&["run", incast, "--scheme", "unoo"], "--scheme unoo", "did you mean \"uno\""),
         (&["run", incast, "--scheme", "unocc+rps+mds(8)"], "--scheme unocc+rps+mds(8)", "mds(8,2)"),

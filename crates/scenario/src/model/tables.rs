@@ -144,7 +144,7 @@ tables! {
         ports: PortChoice,
         /// Ports of which only the utilisation is sampled, chosen alike. Default: none.
         links: PortChoice,
-        /// Which flows: "all", or some of "flow=17,18", "tag=incast*" and "class=inter". Default: those of the fairness
+        /// Which flows: "all", or some of "flow=17,20..29", "tag=incast*" and "class=inter". Default: those of the fairness
         /// group, or all if there is none.
         flows [optional]: FlowChoice,
         /// Which series, by name or pattern: rate, cwnd, rtt, queue, phantom_queue, utilization, proxy_queue, signal. Default:

@@ -2,7 +2,7 @@
 
 use super::schema::{class_schema, own_balance_schema};
 use crate::value::{
-    CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, NamedMix, Part, Sizes, TriggerDelay,
+    CollectiveAlgorithm, Hosts, LoadReference, LoadUnit, Mix, MixUnit, NamedMix, Part, Sizes, TriggerDelay,
     WorkloadKind,
 };
 use farspan_transport::Class;
@@ -26,14 +26,14 @@ pub struct WorkloadText {
     pub balance: Option<Part>,
     /// Incast: the receiving host. Default: with load, drawn for each incast.
     pub receiver: Option<u32>,
-    /// Incast: the sending hosts.
-    pub senders: Option<Vec<u32>>,
+    /// Incast: the sending hosts: numbers, ranges, names, or "all" but the receiver.
+    pub senders: Option<Hosts>,
     /// Incast: instead of senders, how many other hosts send, drawn by the seed.
     pub degree: Option<u32>,
     /// Pairs: sending and receiving hosts, such as [[0, 129], [15, 247]].
     pub pairs: Option<Vec<Vec<u32>>>,
-    /// Poisson: the hosts that receive. Default: all.
-    pub receivers: Option<Vec<u32>>,
+    /// Poisson: the hosts that receive: numbers, ranges or names. Default: all.
+    pub receivers: Option<Hosts>,
     /// Incast, permutation, pairs, all_to_all: payload of each flow; default of pairs: of the profile. Other collectives: the
     /// buffer of each rank, which is cut into a chunk for every rank of its group.
     pub flow_size: Option<Bytes>,
@@ -75,10 +75,10 @@ pub struct WorkloadText {
     pub start_granularity: Option<Duration>,
     /// Flows: a CSV or Parquet file with src,dst,size_bytes,start_ns and optionally tag,after,after_delivered,barrier,queue.
     pub file: Option<String>,
-    /// Collectives: the hosts that take part, in the order of their ring.
-    pub ranks: Option<Vec<u32>>,
+    /// Collectives: the hosts that take part, in the order of their ring: numbers, ranges, names or "all".
+    pub ranks: Option<Hosts>,
     /// Collectives: several groups of ranks beside each other, instead of ranks.
-    pub groups: Option<Vec<Vec<u32>>>,
+    pub groups: Option<Vec<Hosts>>,
     /// Collectives: "ring" (one peer at a time), "direct" (all peers at once), "pipeline" (a ring whose stages all run at once)
     /// or, of an allreduce, "hierarchical" (rings inside the sites, direct between them). Default: ring; all_to_all: direct.
     pub algorithm: Option<CollectiveAlgorithm>,
@@ -99,8 +99,8 @@ pub struct WorkloadText {
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Incast")]
 pub struct IncastText {
-    /// The sending hosts.
-    pub senders: Option<Vec<u32>>,
+    /// The sending hosts: numbers, ranges or names.
+    pub senders: Option<Hosts>,
     /// The receiving host.
     pub receiver: Option<u32>,
     /// Payload of all of them together; each sends an equal part, rounded up.
@@ -177,7 +177,7 @@ pub enum IncastHosts {
     /// One incast of these.
     Listed {
         /// The sending hosts.
-        senders: Vec<u32>,
+        senders: Hosts,
         /// The receiving host.
         receiver: u32,
     },
@@ -201,7 +201,7 @@ pub struct DrawnHosts {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Poisson {
     /// The hosts that receive; `None`: all.
-    pub receivers: Option<Vec<u32>>,
+    pub receivers: Option<Hosts>,
     /// Flows of which classes, and their sizes.
     pub classes: Classes,
     /// From which size on flows have a tag of their own, if any have.
@@ -335,9 +335,9 @@ pub enum CollectiveKind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Members {
     /// One group.
-    Ranks(Vec<u32>),
+    Ranks(Hosts),
     /// Several, beside each other.
-    Groups(Vec<Vec<u32>>),
+    Groups(Vec<Hosts>),
 }
 
 impl Workload {

@@ -124,7 +124,12 @@ pub(super) fn incasts(declared: Vec<IncastText>) -> Result<Vec<WorkloadText>, Va
     let part = |(n, incast): (usize, IncastText)| {
         let missing = |key: &str, example: &str| ValueError::missing(format!("incast[{n}].{key}"), example);
         let senders = incast.senders.filter(|senders| !senders.is_empty());
-        let senders = senders.ok_or_else(|| missing("senders", "hosts, such as [0, 1, 2]"))?;
+        let senders = senders.ok_or_else(|| missing("senders", "hosts, such as [0, 1, 2] or \"0..2\""))?;
+        let count = senders.count().ok_or_else(|| {
+            let problem = "how many hosts these are, and what each sends, hangs on the topology";
+            let cure = "give numbers, ranges or names, such as \"0..7\" or \"host[0..7]\"";
+            ValueError::rule(format!("incast[{n}].senders"), problem, cure)
+        })?;
         let receiver = incast.receiver.ok_or_else(|| missing("receiver", "a host, such as 64"))?;
         let bytes = incast.bytes.filter(|bytes| !bytes.is_zero());
         let bytes = bytes.ok_or_else(|| missing("bytes", "a size, such as \"100MB\""))?;
@@ -132,7 +137,7 @@ pub(super) fn incasts(declared: Vec<IncastText>) -> Result<Vec<WorkloadText>, Va
             kind: Some(WorkloadKind::Incast),
             tag: incast.tag,
             receiver: Some(receiver),
-            flow_size: Some(Bytes::new(bytes.get().div_ceil(senders.len() as u64))),
+            flow_size: Some(Bytes::new(bytes.get().div_ceil(count.max(1)))),
             senders: Some(senders),
             start: incast.start,
             ..WorkloadText::default()

@@ -8,7 +8,7 @@ use crate::model::{
 };
 use crate::text::source::knobs;
 use crate::value::{
-    ClassSizes, CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, Part, Sizes, TriggerDelay,
+    ClassSizes, CollectiveAlgorithm, Hosts, LoadReference, LoadUnit, Mix, MixUnit, Part, Sizes, TriggerDelay,
     WorkloadKind,
 };
 use farspan_transport::Class;
@@ -119,7 +119,7 @@ impl Context<'_> {
             (None, Some(Class::Inter)) => LoadReference::Wan,
             (None, _) => LoadReference::Host,
         };
-        if part.receivers.as_ref().is_some_and(Vec::is_empty) {
+        if part.receivers.as_ref().is_some_and(Hosts::is_empty) {
             let cure = "list hosts, such as [240], or leave receivers out for all";
             return Err(ValueError::rule(format!("{path}.receivers"), "nobody receives", cure));
         }
@@ -241,7 +241,7 @@ fn collective(path: &str, operation: CollectiveKind, part: WorkloadText) -> Resu
         (None, Some(groups)) => Members::Groups(groups),
         _ => {
             let problem = "either ranks or groups says who takes part";
-            let cure = "give one of the two, such as ranks = [0, 1, 2, 3] or groups = [[0, 128], [1, 129]]";
+            let cure = "give one of the two, such as ranks = \"0..3\" or groups = [[0, 128], [1, 129]]";
             return Err(ValueError::rule(format!("{path}.ranks"), problem, cure));
         }
     };

@@ -519,7 +519,7 @@ mod tests {
             set("topology.wan.rtt=4ms").unwrap().topology.wan.unwrap().rtt.unwrap().to_string(),
             "4ms"
         );
-        assert_eq!(set("workload[0].senders=[1, 2]").unwrap().workload[0].senders, Some(vec![1, 2]));
+        assert_eq!(set("workload[0].senders=[1, 2]").unwrap().workload[0].senders, Some(vec![1, 2].into()));
         assert_eq!(set("workload[0].tag=a b").unwrap().workload[0].tag.as_deref(), Some("a b"));
     }
 
@@ -560,13 +560,13 @@ mod tests {
     #[test]
     fn a_wrong_item_is_told_at_its_own_place_over_a_base_or_without() {
         let error = |text: &str| Source::new("t.toml", text, None).unwrap_err().to_string();
-        let item = "senders[2]: \"a\" does not fit here; give a whole number that is not negative, such as 8";
-        let over = error("base = 'uno/incast-intra'\n[workload]\nsenders = [0, 1, 'a']");
+        let item = "senders[2]: -1 does not fit here; give a host's number, such as 8";
+        let over = error("base = 'uno/incast-intra'\n[workload]\nsenders = [0, 1, -1]");
         assert_eq!(over, format!("t.toml:3:18: workload.{item}"));
-        let alone = error("[[workload]]\nkind = 'incast'\nsenders = [0, 1, 'a']");
+        let alone = error("[[workload]]\nkind = 'incast'\nsenders = [0, 1, -1]");
         assert_eq!(alone, format!("t.toml:3:18: workload[0].{item}"));
-        let set = set("workload.senders=[0, 1, 'a']").unwrap_err();
-        assert_eq!(set, format!("--set workload.senders=[0, 1, 'a']: workload.{item}"));
+        let set = set("workload.senders=[0, 1, -1]").unwrap_err();
+        assert_eq!(set, format!("--set workload.senders=[0, 1, -1]: workload.{item}"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! From names and ranges to a graph.
 
-use super::range::{expand, is_name};
 use super::{Base, TopologyFile};
 use crate::error::{Problem, ValueError};
 use crate::names;
+use crate::ranges;
 use crate::value::{Names, NodeType, Wiring};
 use farspan_fabric::topology::{Graph, GraphError, GraphGroup, GraphLink, GraphNode, GraphPart};
 use farspan_units::Duration;
@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 /// The most parallel links between two nodes.
 pub(super) const MOST_PARALLEL: u32 = 4096;
+/// The most names of one key.
+const MOST_NAMES: usize = 1 << 20;
 /// The most nodes, and the most links, of a topology.
 const MOST: usize = 1 << 22;
 
@@ -242,9 +244,15 @@ fn expand_all(path: &str, names: Option<&Names>, what: &str) -> Result<Vec<Strin
     };
     let mut all = Vec::new();
     for text in &names.0 {
-        all.extend(expand(text).map_err(|problem| ValueError::new(path, problem))?);
+        all.extend(ranges::names(text, MOST_NAMES).map_err(|error| ValueError::new(path, error))?);
     }
     Ok(all)
+}
+
+/// Whether a text can be a node's or a site's name: ports are called `FROM->TO#n`, and patterns have `*` and `?`.
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
 }
 
 fn check_name(path: &str, name: &str) -> Result<(), ValueError> {

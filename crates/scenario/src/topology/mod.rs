@@ -5,7 +5,6 @@
 
 mod graph;
 mod model;
-mod range;
 
 pub use model::{Defaults, Ecmp, Link, Node, Site, TopologyFile};
 

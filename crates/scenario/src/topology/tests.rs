@@ -23,6 +23,15 @@ const TWO: &str = "[[node]]\nname = 'host[0..3]'\nkind = 'host'\n[[node]]\nname 
                    [[link]]\na = 's0'\nb = 's1'\ncount = 2\n";
 
 #[test]
+fn names_cannot_be_mistaken_for_ports_or_patterns() {
+    for name in ["", "0host", "a->b", "a#0", "a*", "a?", "a b", "a[0", "é"] {
+        let text = format!("[[node]]\nkind = 'host'\nname = '{name}'\n");
+        let error = message(&text);
+        assert!(error.contains("node[0].name"), "{name}: {error}");
+    }
+}
+
+#[test]
 fn ranges_wirings_and_counts_are_written_out() {
     let network = network(TWO);
     let ports: Vec<_> =
@@ -95,7 +104,12 @@ fn wrong_files_name_line_column_key_and_cure() {
         ("[[node]]\nkind = 'router'", "2:8", "node[0].kind", &["available: host, switch"]),
         ("[[node]]\nkind = 'host'", "1:1", "node[0].name", &["missing"]),
         ("[[node]]\nkind = 'host'\nname = 'a->b'", "3:8", "node[0].name", &["is no name"]),
-        ("[[node]]\nkind = 'host'\nname = 'a[1..0]'", "3:8", "node[0].name", &["begins after its end"]),
+        (
+            "[[node]]\nkind = 'host'\nname = 'a[1..0]'",
+            "3:8",
+            "node[0].name",
+            &["no number lies between 1 and 0"],
+        ),
         ("[[node]]\nkind = 'host'\nname = 'a'\nsite = 'x'", "4:8", "node[0].site", &["[[site]]"]),
         (
             "[[site]]\nname = 'w'\n[[site]]\nname = 'e'\n[[node]]\nkind = 'host'\nname = 'a'",

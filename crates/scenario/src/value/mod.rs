@@ -6,12 +6,14 @@
 #[macro_use]
 mod text;
 mod first_window;
+mod hosts;
 mod recovery;
 mod shape;
 mod trim_service;
 mod words;
 
 pub use first_window::FirstWindow;
+pub use hosts::Hosts;
 pub use recovery::Recovery;
 pub use shape::{Buffers, ClassSizes, FlowChoice, Names, Oversubscription, Part, PortChoice, Sizes};
 pub use trim_service::TrimService;
@@ -307,6 +309,7 @@ mod tests {
             assert!(wrong.parse::<TrimService>().unwrap_err().contains("\"10:1\""), "{wrong}");
         }
         assert!("redd".parse::<Marking>().unwrap_err().contains("did you mean \"red\""));
+        assert_eq!("published-code".parse::<Profile>().unwrap().to_string(), "artifact");
         assert!("rescaled".parse::<Profile>().unwrap_err().problem().contains("not in this release"));
     }
 

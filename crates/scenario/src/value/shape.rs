@@ -95,7 +95,7 @@ impl<'de> Deserialize<'de> for FlowChoice {
         impl<'de> Visitor<'de> for FlowChoiceVisitor {
             type Value = FlowChoice;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"all\", a selector such as \"flow=17,18\", \"tag=incast*\" or \"class=inter\", or a list of these")
+                f.write_str("\"all\", a selector such as \"flow=17,20..29\", \"tag=incast*\" or \"class=inter\", or a list of these")
             }
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<FlowChoice, E> {
                 Ok(if text == "all" { FlowChoice::All } else { FlowChoice::Selected(vec![text.to_owned()]) })
@@ -121,7 +121,7 @@ impl JsonSchema for FlowChoice {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "anyOf": [
-            { "type": "string", "description": "\"all\", or a selector such as \"flow=17,18\", \"tag=incast*\" or \"class=inter\"." },
+            { "type": "string", "description": "\"all\", or a selector such as \"flow=17,20..29\", \"tag=incast*\" or \"class=inter\"." },
             { "type": "array", "items": { "type": "string" } },
         ] })
     }

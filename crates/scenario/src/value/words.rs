@@ -9,12 +9,13 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// A closed set of words; `planned` ones are known to the interface and refused with a message that says so.
+/// A closed set of words; `planned` ones are known to the interface and refused with a message that says so, and those `also` read
+/// are written back as the word that they stand for.
 macro_rules! words {
     (
         $(#[$doc:meta])* $name:ident is $what:literal {
             $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)*
-        } planned [$($planned:literal),*]
+        } planned [$($planned:literal),*] $(also [$($alias:literal => $aliased:ident),*])?
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -47,12 +48,13 @@ macro_rules! words {
             fn from_str(text: &str) -> Result<Self, UnknownName> {
                 match text {
                     $($word => Ok(Self::$variant),)*
+                    $($($alias => Ok(Self::$aliased),)*)?
                     _ => Err(names::unknown($what, text, Self::NAMES, &[$($planned),*])),
                 }
             }
         }
 
-        as_text!($name, { "type": "string", "enum": [$($word),*] });
+        as_text!($name, { "type": "string", "enum": [$($word,)* $($($alias),*)?] });
     };
 }
 
@@ -209,7 +211,7 @@ words! {
         Paper = "paper",
         /// As the published code ran it.
         Artifact = "artifact",
-    } planned ["rescaled"]
+    } planned ["rescaled"] also ["published-code" => Artifact]
 }
 
 words! {

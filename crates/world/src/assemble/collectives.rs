@@ -1,8 +1,10 @@
 //! Collectives: what an iteration takes in an ideal network.
 
-use super::traffic;
+use super::EmptyNetwork;
+use super::traffic::Draw;
 use farspan_fabric::{Network, Routes};
-use farspan_scenario::model::{Scenario, Traffic};
+use farspan_scenario::ValueError;
+use farspan_scenario::model::Traffic;
 use farspan_scenario::value::CollectiveAlgorithm;
 use farspan_units::{Bytes, Duration, HostId, Rate};
 use farspan_workload::{Capacity, Move, Sites};
@@ -33,18 +35,15 @@ pub struct CollectivePlan {
 }
 
 /// The collectives of a scenario.
-pub(super) fn plans(
-    scenario: &Scenario,
-    (network, routes): (&Network, &Routes),
-    sites: &Sites,
-    capacity: &Capacity,
-) -> Vec<CollectivePlan> {
-    let plan = |(number, part): (u32, &farspan_scenario::model::Workload)| {
-        let Traffic::Collective(written) = &part.traffic else { return None };
-        let collective = traffic::collective(written);
+pub(super) fn plans(draw: &Draw<'_>, empty: &EmptyNetwork) -> Result<Vec<CollectivePlan>, ValueError> {
+    let EmptyNetwork { network, routes, sites, capacity, .. } = empty;
+    let mut plans = Vec::new();
+    for (number, part) in (0..).zip(&draw.scenario.workload) {
+        let Traffic::Collective(written) = &part.traffic else { continue };
+        let collective = draw.collective(number, written)?;
         let moves = collective.round(sites).expect("its flows have been laid out");
         let shares = Shares { network, routes, sites, capacity };
-        Some(CollectivePlan {
+        plans.push(CollectivePlan {
             part: number,
             algorithm: written.algorithm,
             ranks: collective.groups.iter().map(Vec::len).sum::<usize>() as u32,
@@ -52,9 +51,9 @@ pub(super) fn plans(
             iterations: collective.iterations,
             ideal: shares.longest_chain(&moves),
             moves,
-        })
-    };
-    (0..).zip(&scenario.workload).filter_map(plan).collect()
+        });
+    }
+    Ok(plans)
 }
 
 /// The network whose capacity the messages of a stage share.

@@ -6,6 +6,7 @@ use farspan_fabric::{self as fabric, Link, Network, NodeKind};
 use farspan_scenario::ValueError;
 use farspan_scenario::model::{Fault, LinkChoice, LinkEvent, LinkFault, Scenario};
 use farspan_scenario::names;
+use farspan_scenario::ranges::Pattern;
 use farspan_scenario::value::{self, LossPackets, LossPer};
 use farspan_units::{NodeId, PortId, Purpose, Random, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -175,7 +176,8 @@ impl<'a> Places<'a> {
                 "name the links, give patterns that match several, or fewer faults",
             ));
         }
-        let named = |(_, name): &(u32, &String)| names::matches(pattern, name);
+        let parsed = Pattern::parse(pattern).map_err(|error| ValueError::new(path, error))?;
+        let named = |(_, name): &(u32, &String)| parsed.fits(name);
         let ports: BTreeSet<_> = (0..).zip(&self.names).filter(named).map(|(port, _)| PortId(port)).collect();
         if ports.is_empty() {
             let problem = format!("no link is named {pattern:?}");

@@ -106,11 +106,11 @@ impl World {
     pub(crate) fn expected(resolved: &Resolved) -> Result<(Expected, usize), ScenarioError> {
         let expected = || {
             let empty = EmptyNetwork::of(resolved)?;
-            let EmptyNetwork { sites, capacity, .. } = &empty;
+            let EmptyNetwork { sites, .. } = &empty;
             let paths = empty.paths();
             let between = paths.between(sites).into_iter().map(|pair| pair.path);
             let links = between.chain(paths.inside(sites)).map(|path| path.hops).max();
-            Ok((traffic::expected(resolved, sites, capacity)?, links.unwrap_or_default()))
+            Ok((traffic::Draw::of(resolved, &empty).expected()?, links.unwrap_or_default()))
         };
         expected().map_err(|error| resolved.error(error))
     }
@@ -126,9 +126,9 @@ impl World {
     /// The flows, of random arrivals as many as are expected.
     pub(crate) fn flows(resolved: &Resolved) -> Result<u64, ScenarioError> {
         let flows = || {
-            let EmptyNetwork { sites, capacity, .. } = EmptyNetwork::of(resolved)?;
-            let random = traffic::expected(resolved, &sites, &capacity)?.flows;
-            Ok(random as u64 + traffic::fixed(resolved, &sites))
+            let empty = EmptyNetwork::of(resolved)?;
+            let draw = traffic::Draw::of(resolved, &empty);
+            Ok(draw.expected()?.flows as u64 + draw.fixed()?)
         };
         flows().map_err(|error| resolved.error(error))
     }
@@ -137,12 +137,14 @@ impl World {
         let scenario = resolved.scenario();
         let empty = EmptyNetwork::of(resolved)?;
         let (intra, pairs) = (empty.paths().inside(&empty.sites), empty.paths().between(&empty.sites));
-        let EmptyNetwork { sizes, network, routes, sites, capacity } = empty;
-        let workload = match content {
-            Content::Flows => traffic::flows(resolved, &sites, &capacity)?,
-            Content::Network => farspan_workload::assemble(Vec::new()).expect("no flows are not too many"),
+        let draw = traffic::Draw::of(resolved, &empty);
+        let (workload, collectives) = match content {
+            Content::Flows => (draw.flows()?, collectives::plans(&draw, &empty)?),
+            Content::Network => {
+                (farspan_workload::assemble(Vec::new()).expect("no flows are not too many"), Vec::new())
+            }
         };
-        let collectives = collectives::plans(scenario, (&network, &routes), &sites, &capacity);
+        let EmptyNetwork { sizes, network, routes, sites, capacity } = empty;
         let inter = pairs.iter().map(|pair| pair.path).max_by_key(|path| path.base_rtt);
         let inter_scheme = scheme("scheme.inter", scenario, &scenario.scheme.inter)?;
         let (proxies, probes) = match content {

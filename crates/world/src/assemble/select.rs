@@ -7,6 +7,7 @@ use farspan_fabric::{Network, Tier};
 use farspan_metrics::Probe;
 use farspan_scenario::model::Scenario;
 use farspan_scenario::names::{self, matches};
+use farspan_scenario::ranges::{self, Pattern, RangeError};
 use farspan_scenario::value::{FlowChoice, PortChoice};
 use farspan_scenario::{Place, Problem, ScenarioError, ValueError};
 use farspan_sim::{ProbeKind, Probes, Series, Spec, Trace};
@@ -204,7 +205,8 @@ pub(crate) fn ports(key: &str, wanted: &[String], network: &Network) -> Result<V
     let all: Vec<_> = (0..network.links.len() as u32).map(|port| network.port_name(PortId(port))).collect();
     let mut chosen = BTreeSet::new();
     for pattern in wanted {
-        let matching = (0..).map(PortId).zip(&all).filter(|(_, name)| matches(pattern, name));
+        let parsed = Pattern::parse(pattern).map_err(|error| ValueError::new(key, error))?;
+        let matching = (0..).map(PortId).zip(&all).filter(|(_, name)| parsed.fits(name));
         let matching: Vec<_> = matching.map(|(port, _)| port).collect();
         if matching.is_empty() {
             let problem = format!("there is no port {pattern:?}");
@@ -259,11 +261,8 @@ fn selected(selector: &str, network: &Network, workload: &Workload) -> Result<Ve
     let flows = || (0..).zip(&workload.flows);
     let (what, value) = selector.split_once('=').unwrap_or(("", selector));
     match (what, value) {
-        ("flow", _) => {
-            let ranges: Vec<_> =
-                value.split(',').map(|word| ids(word, workload.flows.len())).collect::<Result<_, _>>()?;
-            Ok(ranges.into_iter().flatten().collect())
-        }
+        ("flow", "all") => Ok((0..workload.flows.len() as u32).collect()),
+        ("flow", _) => ids(value, workload.flows.len()),
         ("tag", _) => {
             let tags: Vec<_> = workload.tags.iter().map(String::as_str).collect();
             if !tags.iter().any(|tag| matches(value, tag)) {
@@ -279,32 +278,27 @@ fn selected(selector: &str, network: &Network, workload: &Workload) -> Result<Ve
         ("class", _) => Err(Problem::UnknownName(names::unknown("class", value, &["intra", "inter"], &[]))),
         _ => {
             let cure =
-                "write flow=17,18 or flow=10..19, tag=NAME (* stands for any text), or class=intra|inter";
+                "write flow=17,20..29 or flow=all, tag=NAME (* stands for any text), or class=intra|inter";
             Err(Problem::rule(format!("{selector:?} selects no flows"), cure))
         }
     }
 }
 
-/// The flow ids of `17` or of `20..29`, of `count` flows.
-fn ids(word: &str, count: usize) -> Result<std::ops::RangeInclusive<u32>, Problem> {
-    let number = |text: &str| {
-        text.trim().parse::<u32>().map_err(|_| {
-            let cure = "write flow=17, flow=17,18 or flow=10..19 (both ends included)";
-            Problem::rule(format!("{text:?} is not a flow id"), cure)
-        })
+/// The flow ids of `17,20..29`, of `count` flows.
+fn ids(text: &str, count: usize) -> Result<Vec<u32>, Problem> {
+    let nearest = count.saturating_sub(1);
+    let ids = match ranges::numbers(text, count) {
+        Err(RangeError::TooMany { .. }) => {
+            let problem = format!("{text:?} stands for more flows than there are");
+            return Err(Problem::rule(problem, format!("give numbers from 0 to {nearest}, each once")));
+        }
+        ids => ids?,
     };
-    let (first, last) = word.split_once("..").unwrap_or((word, word));
-    let (first, last) = (number(first)?, number(last)?);
-    if first > last {
-        let problem = format!("no flow id lies between {first} and {last}");
-        return Err(Problem::rule(problem, "write the smaller one first"));
-    }
-    if last as usize >= count {
-        let nearest = count.saturating_sub(1);
+    if let Some(id) = ids.iter().find(|id| **id >= count as u64) {
         let cure = format!("the nearest is {nearest}; give numbers from 0 to {nearest}");
-        return Err(Problem::rule(format!("there is no flow {last}"), cure));
+        return Err(Problem::rule(format!("there is no flow {id}"), cure));
     }
-    Ok(first..=last)
+    Ok(ids.into_iter().map(|id| id as u32).collect())
 }
 
 /// The last links to the receivers with most traffic (those with at least half of the largest share), and the links

@@ -1,5 +1,6 @@
 //! Traffic: the parts of a workload to flows.
 
+use super::EmptyNetwork;
 use crate::memory;
 use farspan_scenario::Resolved;
 use farspan_scenario::ValueError;
@@ -7,7 +8,9 @@ use farspan_scenario::model::{
     self, Classes, CollectiveKind, DrawnHosts, FlowCount, Incast, IncastHosts, Members, Scenario, Traffic,
     Workload as Part,
 };
-use farspan_scenario::value::{CollectiveAlgorithm, LoadReference, LoadUnit, MixUnit, NamedMix, Sizes};
+use farspan_scenario::value::{
+    CollectiveAlgorithm, Hosts, LoadReference, LoadUnit, MixUnit, NamedMix, Sizes,
+};
 use farspan_transport::coding::Shape;
 use farspan_units::{Bytes, Duration, HostId, Time};
 use farspan_workload::{
@@ -15,82 +18,6 @@ use farspan_workload::{
     DrawnIncasts, Expected, Flow, IncastArrivals, IncastsError, ListError, Load, Operation, PatternError,
     Poisson, PoissonError, Sites, SizeDistribution, SizesError, Workload,
 };
-
-/// Draws all flows of a scenario.
-pub(super) fn flows(resolved: &Resolved, sites: &Sites, capacity: &Capacity) -> Result<Workload, ValueError> {
-    let scenario = resolved.scenario();
-    let draw = Draw { resolved, scenario, sites, capacity };
-    let parts = (0..).zip(&scenario.workload).map(|(number, part)| draw.part(number, part));
-    let parts = parts.collect::<Result<Vec<_>, _>>()?;
-    let mut all =
-        workload::assemble(parts).map_err(|error: AssembleError| ValueError::new("workload", error))?;
-    all.exclude_warmup(Time::ZERO + scenario.measure.warmup);
-    all.leave_out_after(Time::ZERO + scenario.stop.time);
-    if all.flows.is_empty() {
-        return Err(ValueError::rule(
-            "workload",
-            "no flow starts before stop.time",
-            "raise stop.time, load or flows",
-        ));
-    }
-    Ok(all)
-}
-
-/// Expected flows and bytes of the parts with random arrivals.
-pub(super) fn expected(
-    resolved: &Resolved,
-    sites: &Sites,
-    capacity: &Capacity,
-) -> Result<Expected, ValueError> {
-    let scenario = resolved.scenario();
-    let draw = Draw { resolved, scenario, sites, capacity };
-    let mut all = Expected { flows: 0.0, bytes: 0.0 };
-    for (number, part) in (0..).zip(&scenario.workload) {
-        let path = format!("workload[{number}]");
-        let Expected { flows, bytes } = match &part.traffic {
-            Traffic::Poisson(poisson) => {
-                let poisson = draw.poisson(&path, number, poisson, Time::ZERO + part.start)?;
-                Expected::of(&poisson, sites, capacity).map_err(|error| poisson_error(&path, error))?
-            }
-            Traffic::Incast(Incast { hosts: IncastHosts::Drawn(hosts), flow_size, .. })
-                if part.is_random() =>
-            {
-                let drawn = drawn_incasts(number, hosts, *flow_size, Time::ZERO);
-                let flows =
-                    drawn.expected_flows(sites, capacity).map_err(|error| drawn_error(&path, error))?;
-                Expected { flows, bytes: flows * flow_size.as_f64() }
-            }
-            _ => continue,
-        };
-        all = Expected { flows: all.flows + flows, bytes: all.bytes + bytes };
-    }
-    Ok(all)
-}
-
-/// The flows of the parts without random arrivals; of a list as many as its file has room for.
-pub(super) fn fixed(resolved: &Resolved, sites: &Sites) -> u64 {
-    /// The shortest row of a list: `0,1,1,0` and its end.
-    const OF_ROW: u64 = 8;
-    let scenario = resolved.scenario();
-    let of_file =
-        |file: &str| resolved.file("", file).metadata().map_or(0, |metadata| metadata.len() / OF_ROW);
-    let count = |part: &Part| match &part.traffic {
-        Traffic::Incast(Incast { hosts: IncastHosts::Listed { senders, .. }, .. }) => senders.len() as u64,
-        Traffic::Incast(Incast { hosts: IncastHosts::Drawn(drawn), .. }) => {
-            if drawn.arrivals.is_some() {
-                0
-            } else {
-                drawn.degree.into()
-            }
-        }
-        Traffic::Permutation { .. } => sites.hosts().into(),
-        Traffic::Pairs { pairs, flows, .. } => flows.unwrap_or(pairs.len() as u64),
-        Traffic::Collective(written) => collective(written).messages(sites),
-        Traffic::Flows { file, .. } => of_file(file),
-        Traffic::Poisson(_) => 0,
-    };
-    scenario.workload.iter().map(count).fold(0, u64::saturating_add)
-}
 
 /// Packets of a message, parity included, are numbered with 32 bits; `shape`: what the blocks of a coded flow are made of.
 pub(super) fn too_large(
@@ -121,14 +48,106 @@ pub(super) fn too_large(
     })
 }
 
-struct Draw<'a> {
+/// The workload of a scenario, for a network.
+pub(super) struct Draw<'a> {
     resolved: &'a Resolved,
-    scenario: &'a Scenario,
+    pub(super) scenario: &'a Scenario,
     sites: &'a Sites,
     capacity: &'a Capacity,
+    /// The names of hosts, by their numbers.
+    names: Vec<&'a str>,
 }
 
-impl Draw<'_> {
+impl<'a> Draw<'a> {
+    pub(super) fn of(resolved: &'a Resolved, empty: &'a EmptyNetwork) -> Self {
+        let EmptyNetwork { network, sites, capacity, .. } = empty;
+        let hosts = &network.nodes[..network.hosts as usize];
+        let names = hosts.iter().map(|host| host.name.as_str()).collect();
+        Self { resolved, scenario: resolved.scenario(), sites, capacity, names }
+    }
+
+    /// Draws all flows of the scenario.
+    pub(super) fn flows(&self) -> Result<Workload, ValueError> {
+        let scenario = self.scenario;
+        let parts = (0..).zip(&scenario.workload).map(|(number, part)| self.part(number, part));
+        let parts = parts.collect::<Result<Vec<_>, _>>()?;
+        let mut all =
+            workload::assemble(parts).map_err(|error: AssembleError| ValueError::new("workload", error))?;
+        all.exclude_warmup(Time::ZERO + scenario.measure.warmup);
+        all.leave_out_after(Time::ZERO + scenario.stop.time);
+        if all.flows.is_empty() {
+            return Err(ValueError::rule(
+                "workload",
+                "no flow starts before stop.time",
+                "raise stop.time, load or flows",
+            ));
+        }
+        Ok(all)
+    }
+
+    /// Expected flows and bytes of the parts with random arrivals.
+    pub(super) fn expected(&self) -> Result<Expected, ValueError> {
+        let Self { sites, capacity, .. } = self;
+        let mut all = Expected { flows: 0.0, bytes: 0.0 };
+        for (number, part) in (0..).zip(&self.scenario.workload) {
+            let path = format!("workload[{number}]");
+            let Expected { flows, bytes } = match &part.traffic {
+                Traffic::Poisson(poisson) => {
+                    let poisson = self.poisson(&path, number, poisson, Time::ZERO + part.start)?;
+                    Expected::of(&poisson, sites, capacity).map_err(|error| poisson_error(&path, error))?
+                }
+                Traffic::Incast(Incast { hosts: IncastHosts::Drawn(hosts), flow_size, .. })
+                    if part.is_random() =>
+                {
+                    let drawn = drawn_incasts(number, hosts, *flow_size, Time::ZERO);
+                    let flows =
+                        drawn.expected_flows(sites, capacity).map_err(|error| drawn_error(&path, error))?;
+                    Expected { flows, bytes: flows * flow_size.as_f64() }
+                }
+                _ => continue,
+            };
+            all = Expected { flows: all.flows + flows, bytes: all.bytes + bytes };
+        }
+        Ok(all)
+    }
+
+    /// The flows of the parts without random arrivals; of a list as many as its file has room for.
+    pub(super) fn fixed(&self) -> Result<u64, ValueError> {
+        let parts = (0..).zip(&self.scenario.workload);
+        let counts = parts.map(|(number, part)| self.fixed_of(number, part));
+        counts.collect::<Result<Vec<_>, _>>().map(|counts| counts.into_iter().fold(0, u64::saturating_add))
+    }
+
+    fn fixed_of(&self, number: u32, part: &Part) -> Result<u64, ValueError> {
+        /// The shortest row of a list: `0,1,1,0` and its end.
+        const OF_ROW: u64 = 8;
+        Ok(match &part.traffic {
+            Traffic::Incast(Incast { hosts: IncastHosts::Listed { senders, .. }, .. }) => {
+                senders.count().unwrap_or(self.sites.hosts().into())
+            }
+            Traffic::Incast(Incast { hosts: IncastHosts::Drawn(drawn), .. }) => {
+                if drawn.arrivals.is_some() {
+                    0
+                } else {
+                    drawn.degree.into()
+                }
+            }
+            Traffic::Permutation { .. } => self.sites.hosts().into(),
+            Traffic::Pairs { pairs, flows, .. } => flows.unwrap_or(pairs.len() as u64),
+            Traffic::Collective(written) => self.collective(number, written)?.messages(self.sites),
+            Traffic::Flows { file, .. } => {
+                self.resolved.file("", file).metadata().map_or(0, |metadata| metadata.len() / OF_ROW)
+            }
+            Traffic::Poisson(_) => 0,
+        })
+    }
+
+    /// The numbers of hosts that are listed at `path`.
+    fn hosts(&self, path: &str, hosts: &Hosts) -> Result<Vec<HostId>, ValueError> {
+        let numbers = hosts.numbers(&self.names).map_err(|problem| ValueError::new(path, problem))?;
+        Ok(numbers.into_iter().map(HostId).collect())
+    }
+
     fn part(&self, number: u32, part: &Part) -> Result<workload::Part, ValueError> {
         let path = format!("workload[{number}]");
         let tag = part.tag.clone();
@@ -163,7 +182,8 @@ impl Draw<'_> {
             }
             Traffic::Flows { file, .. } => return self.list(&path, number, file, &tag, start),
             Traffic::Collective(written) => {
-                return collective(written)
+                return self
+                    .collective(number, written)?
                     .part(&tag, number, start, self.sites)
                     .map_err(|error| collective_error(&path, written, error));
             }
@@ -175,7 +195,10 @@ impl Draw<'_> {
     fn incast(&self, path: &str, number: u32, part: &Incast, start: Time) -> Result<Vec<Flow>, ValueError> {
         match &part.hosts {
             IncastHosts::Listed { senders, receiver } => {
-                let (senders, receiver) = (hosts(senders), HostId(*receiver));
+                let receiver = HostId(*receiver);
+                let is_all = senders.is_all();
+                let mut senders = self.hosts(&format!("{path}.senders"), senders)?;
+                senders.retain(|sender| !(is_all && *sender == receiver));
                 workload::incast(self.sites, receiver, &senders, part.flow_size, start)
                     .map_err(|error| incast_error(path, receiver, error))
             }
@@ -233,7 +256,10 @@ impl Draw<'_> {
         let tail = if warmup.is_zero() { Duration::ZERO } else { self.scenario.stop.time };
         Ok(Poisson {
             part: number,
-            receivers: hosts(part.receivers.as_deref().unwrap_or_default()),
+            receivers: part
+                .receivers
+                .as_ref()
+                .map_or_else(|| Ok(Vec::new()), |hosts| self.hosts(&format!("{path}.receivers"), hosts))?,
             intra,
             inter,
             load: load(part),
@@ -246,6 +272,36 @@ impl Draw<'_> {
             warmup: Time::ZERO + warmup,
             tail,
             start_granularity: part.start_granularity,
+        })
+    }
+
+    /// A collective of part `number`, as the workload has it.
+    pub(super) fn collective(&self, number: u32, part: &model::Collective) -> Result<Collective, ValueError> {
+        let path = format!("workload[{number}]");
+        Ok(Collective {
+            operation: match part.operation {
+                CollectiveKind::Allreduce => Operation::Allreduce,
+                CollectiveKind::ReduceScatter => Operation::ReduceScatter,
+                CollectiveKind::AllGather => Operation::AllGather,
+                CollectiveKind::AllToAll => Operation::AllToAll,
+            },
+            algorithm: match part.algorithm {
+                CollectiveAlgorithm::Ring => Algorithm::Ring,
+                CollectiveAlgorithm::Direct => Algorithm::Direct,
+                CollectiveAlgorithm::Pipeline => Algorithm::Pipeline,
+                CollectiveAlgorithm::Hierarchical => Algorithm::Hierarchical,
+            },
+            groups: match &part.members {
+                Members::Ranks(ranks) => vec![self.hosts(&format!("{path}.ranks"), ranks)?],
+                Members::Groups(groups) => {
+                    let group = |(n, group)| self.hosts(&format!("{path}.groups[{n}]"), group);
+                    groups.iter().enumerate().map(group).collect::<Result<_, _>>()?
+                }
+            },
+            size: part.flow_size,
+            iterations: part.iterations,
+            compute_time: part.compute_time,
+            barrier: part.barrier,
         })
     }
 
@@ -313,36 +369,6 @@ fn by_size(large: Option<Bytes>, mut all: workload::Part) -> workload::Part {
         all.flows.iter_mut().for_each(|flow| flow.tag = u32::from(flow.size >= large));
     }
     all
-}
-
-fn hosts(numbers: &[u32]) -> Vec<HostId> {
-    numbers.iter().copied().map(HostId).collect()
-}
-
-/// A collective as the workload has it.
-pub(super) fn collective(part: &model::Collective) -> Collective {
-    Collective {
-        operation: match part.operation {
-            CollectiveKind::Allreduce => Operation::Allreduce,
-            CollectiveKind::ReduceScatter => Operation::ReduceScatter,
-            CollectiveKind::AllGather => Operation::AllGather,
-            CollectiveKind::AllToAll => Operation::AllToAll,
-        },
-        algorithm: match part.algorithm {
-            CollectiveAlgorithm::Ring => Algorithm::Ring,
-            CollectiveAlgorithm::Direct => Algorithm::Direct,
-            CollectiveAlgorithm::Pipeline => Algorithm::Pipeline,
-            CollectiveAlgorithm::Hierarchical => Algorithm::Hierarchical,
-        },
-        groups: match &part.members {
-            Members::Ranks(ranks) => vec![hosts(ranks)],
-            Members::Groups(groups) => groups.iter().map(|group| hosts(group)).collect(),
-        },
-        size: part.flow_size,
-        iterations: part.iterations,
-        compute_time: part.compute_time,
-        barrier: part.barrier,
-    }
 }
 
 fn collective_error(path: &str, part: &model::Collective, error: CollectiveError) -> ValueError {

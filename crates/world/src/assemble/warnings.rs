@@ -4,7 +4,7 @@ use super::network::usual_nic;
 use super::{PathFacts, World, initial_window, shortest_link};
 use farspan_fabric::switch::shared::pause::LosslessLinks;
 use farspan_fabric::{Marker, Overflow, Routes, Tier};
-use farspan_scenario::model::Scenario;
+use farspan_scenario::model::{Incast, IncastHosts, Scenario, Traffic};
 use farspan_scenario::value::ConnectionScope;
 use farspan_scenario::{Fitting, Resolved};
 use farspan_sim::{Flow, InitialWindow, Spec};
@@ -34,7 +34,7 @@ pub(super) fn of(resolved: &Resolved, world: &World, routes: &Routes) -> Vec<Str
     let is_published = |same: fn(&Scenario, &Scenario) -> bool| {
         published.as_ref().is_some_and(|published| same(published, resolved.scenario()))
     };
-    let overload = overload(world);
+    let overload = overload(resolved.scenario(), world);
     warnings.extend(
         overload.filter(|_| !is_published(|a, b| (&a.topology, &a.workload) == (&b.topology, &b.workload))),
     );
@@ -119,8 +119,13 @@ fn jitter(world: &World) -> Vec<String> {
         .collect()
 }
 
-/// Links that are offered more than they carry.
-fn overload(world: &World) -> Option<String> {
+/// Links that are offered more than they carry, by flows that come for a while: a burst is meant to.
+fn overload(scenario: &Scenario, world: &World) -> Option<String> {
+    let cures: BTreeSet<_> = scenario.workload.iter().filter_map(|part| steady_cure(&part.traffic)).collect();
+    if cures.is_empty() {
+        return None;
+    }
+    let cures = cures.into_iter().collect::<Vec<_>>().join(", and ");
     let load = &world.offered_load;
     let wan =
         load.wan.iter().map(|wan| (format!("the links from site {} to {}", wan.from, wan.to), wan.load));
@@ -133,10 +138,27 @@ fn overload(world: &World) -> Option<String> {
     (!said.is_empty()).then(|| {
         format!(
             "the workload offers more than there is: {}. Queues and completion times grow for as long as flows arrive; \
-             lower workload.load for a steady state",
+             for a steady state {cures}",
             said.join(", ")
         )
     })
+}
+
+/// How flows of this kind come to offer less; `None` of bursts, whose flows start at once or when others have ended.
+const fn steady_cure(traffic: &Traffic) -> Option<&'static str> {
+    match traffic {
+        Traffic::Poisson(_) => {
+            Some("lower workload.load (below 1 of load_reference = \"tightest\" nothing is overloaded)")
+        }
+        Traffic::Incast(Incast { hosts: IncastHosts::Drawn(hosts), .. }) if hosts.arrivals.is_some() => {
+            Some("lower the load of the incasts")
+        }
+        Traffic::Flows { .. } => Some("let the flows of workload.file start later, or send less"),
+        Traffic::Pairs { gap, .. } if !gap.is_zero() => Some("raise workload.gap"),
+        Traffic::Incast(_) | Traffic::Pairs { .. } | Traffic::Permutation { .. } | Traffic::Collective(_) => {
+            None
+        }
+    }
 }
 
 /// The ports that a class's first flow crosses.

@@ -24,6 +24,7 @@ mod oscar_marks;
 mod oscar_rivals;
 mod pfc;
 mod proxy;
+mod ranges;
 mod reps;
 mod telemetry;
 mod time_outs;

@@ -19,9 +19,32 @@ fn a_class_that_is_offered_more_than_its_links_carry() {
     let over = warnings("uno/steady", &["workload.load=3", "workload.flows=100"]);
     let said = about(&over, subject);
     assert_eq!(said.len(), 1, "{over:?}");
-    assert!(said[0].contains("lower workload.load"), "{said:?}");
+    assert!(said[0].contains("for a steady state lower workload.load"), "{said:?}");
     let fine = warnings("uno/steady", &["workload.load=0.4", "workload.flows=100"]);
     assert_eq!(about(&fine, subject), Vec::<String>::new());
+}
+
+#[test]
+fn the_cure_of_an_overload_fits_the_kind_of_workload() {
+    let folder = std::env::temp_dir().join(format!("farspan-overload-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let list = folder.join("flows.csv");
+    std::fs::write(&list, "src,dst,size_bytes,start_ns\n0,1,50000000,0\n2,3,50000000,10\n4,5,50000000,20\n")
+        .unwrap();
+    let of = |part: &str| {
+        let text = format!("[topology]\nkind = 'star'\nhosts = 8\n[[workload]]\n{part}\n");
+        let request = Request { text: Some(text), ..Request::new("overload") };
+        about(&World::build(&request.resolve().unwrap()).unwrap().warnings, "offers more than there is")
+    };
+    let said = of(&format!("kind = 'flows'\nfile = {list:?}"));
+    assert!(said.len() == 1 && said[0].ends_with("start later, or send less"), "{said:?}");
+    assert!(!said[0].contains("workload.load"), "{said:?}");
+    let spaced = "kind = 'pairs'\npairs = [[0, 1], [2, 3], [4, 5], [6, 7]]\nflow_size = '50MB'\n";
+    let said = of(&format!("{spaced}gap = '1ns'"));
+    assert!(said.len() == 1 && said[0].ends_with("for a steady state raise workload.gap"), "{said:?}");
+    let burst = "kind = 'incast'\nreceiver = 0\nsenders = '1..7'\nflow_size = '50MB'\nspread = '1us'";
+    assert_eq!(of(burst), Vec::<String>::new(), "a burst is meant to");
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
