@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from farspan._request import Request
 from farspan._run import How
@@ -33,6 +34,12 @@ class Table:
 
     def filter(self, name: str, value: str) -> Table:
         """The rows whose text column `name` is `value`. ``KeyError`` or ``TypeError`` if there is none of text."""
+
+    def to_pandas(self) -> Any:
+        """The table as a ``pandas.DataFrame``. ``ImportError`` if pandas is not installed."""
+
+    def to_polars(self) -> Any:
+        """The table as a ``polars.DataFrame``. ``ImportError`` if polars is not installed."""
 
 class Ran:
     summary: str
@@ -145,6 +152,7 @@ def run(
 ) -> tuple[list[Ran], str | None, list[str]]: ...
 def check(ask: Request) -> str: ...
 def catalog(kind: str) -> str: ...
+def seeds(text: str) -> list[int]: ...
 def slowdown_bins(
     sizes: Sequence[int], slowdowns: Sequence[float], quantiles: Sequence[float]
 ) -> list[tuple[int, int, list[float | None]]]: ...

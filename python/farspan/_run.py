@@ -60,7 +60,7 @@ def run(
     control: Controls | None = None,
     profile: str | None = None,
     seed: None = None,
-    seeds: Iterable[int],
+    seeds: Iterable[int] | str,
     threads: int = 1,
     engine: str = "windowed",
     set: Mapping[str, object] | None = None,
@@ -77,7 +77,7 @@ def run(
     control: Controls | None = None,
     profile: str | None = None,
     seed: int | None = None,
-    seeds: Iterable[int] | None = None,
+    seeds: Iterable[int] | str | None = None,
     threads: int = 1,
     engine: str = "windowed",
     set: Mapping[str, object] | None = None,
@@ -109,8 +109,9 @@ def run(
         ``"paper"`` or ``"artifact"``; by default the scenario's.
     seed : int, optional
         The seed of all draws; by default the scenario's.
-    seeds : iterable of int, optional
-        Several seeds instead, such as ``range(1, 6)``: they run side by side on the cores there are.
+    seeds : iterable of int, or str, optional
+        Several seeds instead, such as ``range(1, 7)`` or ``"1..6"`` (both ends included): they run side by side on the
+        cores there are. A 95% interval takes six.
     threads : int
         Most threads of each run; the result is the same.
     engine : str
@@ -197,15 +198,21 @@ def _selected(words: Sequence[str], argument: str, out: object) -> list[str]:
     return list(words)
 
 
-def _seeds(seed: int | None, seeds: Iterable[int] | None) -> list[int] | None:
+def _seeds(seed: int | None, seeds: Iterable[int] | str | None) -> list[int] | None:
     if seeds is None:
         return None
     if seed is not None:
         raise ScenarioError("seed and seeds exclude each other", argument="seeds", cure="give one of them")
     if isinstance(seeds, str):
-        raise ScenarioError(f"{seeds!r} is text", argument="seeds", cure="give ints, such as range(1, 6)")
+        return _farspan.seeds(seeds)
+    if not isinstance(seeds, Iterable):
+        cure = "give seed=... for one seed"
+        if isinstance(seeds, int) and seeds > 1:
+            many = f'seeds=range(1, {seeds + 1}) or seeds="1..{seeds}" for {seeds} of them'
+            cure = f"give seed={seeds} for that one, or {many}"
+        raise ScenarioError(f"{seeds!r} is not several seeds", argument="seeds", cure=cure)
     checked = [whole(one, 0, LARGEST_SEED, "seeds") for one in seeds]
     if not checked or len(checked) != len({*checked}):
         problem = "a seed is there twice" if checked else "there are none"
-        raise ScenarioError(problem, argument="seeds", cure="give different ints, such as range(1, 6)")
+        raise ScenarioError(problem, argument="seeds", cure="give different ints, such as range(1, 7)")
     return checked

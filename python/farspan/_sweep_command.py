@@ -43,7 +43,7 @@ def _arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("file", metavar="SWEEP.toml", type=Path)
     parser.add_argument("--backend", choices=["ray"])
     parser.add_argument("--jobs", metavar="N", type=int)
-    parser.add_argument("--out", metavar="DIR", type=Path)
+    parser.add_argument("-o", "--out", "--output", metavar="DIR", type=Path)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--quiet", action="store_true")
     return parser.parse_args(words)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import duckdb
 import farspan as fs
 import pandas as pd
@@ -46,6 +48,20 @@ def test_pandas_takes_the_buffers_themselves(recorded: fs.Result) -> None:
     assert theirs == address(pa.table(recorded.flows), "fct_ns")
     plain = pd.DataFrame.from_arrow(recorded.flows)
     assert plain["fct_ns"].tolist() == recorded.flows.column("fct_ns")
+
+
+def test_a_table_becomes_a_data_frame(recorded: fs.Result) -> None:
+    flows = recorded.flows
+    for frame in [flows.to_pandas(), flows.to_polars()]:
+        assert list(frame.columns) == flows.columns
+        assert frame["fct_ns"].to_list() == flows.column("fct_ns")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_missing_library_is_named(recorded: fs.Result, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=f"pip install {library}"):
+        getattr(recorded.flows, f"to_{library}")()
 
 
 def test_duckdb_asks_it_by_name(recorded: fs.Result) -> None:

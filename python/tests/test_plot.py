@@ -209,6 +209,14 @@ def test_what_is_missing_is_named(small: fs.Result) -> None:
         fs.plot.convergence(steady)
 
 
+@pytest.mark.parametrize("draw", [fs.plot.rates, fs.plot.queues])
+def test_a_figure_of_one_result_says_which_to_give(draw: Any, rival: fs.Runs) -> None:
+    with pytest.raises(TypeError, match=rf"draws one Result, and there are 2 Runs; .*{draw.__name__}\(runs\[0\]\)"):
+        draw(rival)
+    with pytest.raises(TypeError, match="draws one Result, not list"):
+        draw(list(rival))
+
+
 def test_without_matplotlib_the_error_says_what_to_install(small: fs.Result, monkeypatch: pytest.MonkeyPatch) -> None:
     there = builtins.__import__
 

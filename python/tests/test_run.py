@@ -112,6 +112,11 @@ def test_flows_and_ports_are_traced_into_out(small: fs.Result, tmp_path: Path) -
     assert names <= {file.name for file in (tmp_path / "trace").iterdir()}
 
 
+@pytest.mark.parametrize("seeds", ["1..3", "1-3", "1,2,3"])
+def test_seeds_are_a_text_as_the_command_has_it(seeds: str) -> None:
+    assert [run.seed for run in fs.run(INCAST, seeds=seeds, set=SMALL)] == [1, 2, 3]
+
+
 def test_out_of_several_seeds_is_loaded_whole(tmp_path: Path) -> None:
     runs = fs.run(INCAST, seeds=range(1, 3), set=SMALL, out=tmp_path)
     loaded = fs.load_runs(tmp_path)

@@ -20,6 +20,13 @@ pub fn catalog(py: Python<'_>, kind: &str) -> PyResult<String> {
     Ok(json!(items).to_string())
 }
 
+/// The seeds that a text names, such as `1..6`.
+#[pyfunction]
+pub fn seeds(py: Python<'_>, text: &str) -> PyResult<Vec<u64>> {
+    farspan_scenario::seeds(text)
+        .map_err(|problem| error::wrong_argument(py, &format!("seeds={text:?}"), &problem.to_string()))
+}
+
 /// Validates a scenario; gives its resolved text, estimated cost, loads and paths, as JSON.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]

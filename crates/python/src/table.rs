@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, StringArray
 use arrow_schema::{DataType, SchemaRef, ffi::FFI_ArrowSchema};
 use arrow_select::filter::filter_record_batch;
 use farspan_metrics::Record;
-use pyo3::exceptions::{PyKeyError, PyTypeError};
+use pyo3::exceptions::{PyImportError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use std::collections::BTreeMap;
@@ -92,6 +92,19 @@ impl Table {
         Ok(list)
     }
 
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let frame = library(slf.py(), "pandas")?.getattr("DataFrame")?;
+        if frame.hasattr("from_arrow")? {
+            return frame.call_method1("from_arrow", (slf,));
+        }
+        // Older ones leave it to pyarrow.
+        library(slf.py(), "pyarrow")?.call_method1("table", (slf,))?.call_method0("to_pandas")
+    }
+
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        library(slf.py(), "polars")?.call_method1("DataFrame", (slf,))
+    }
+
     fn filter(&self, py: Python<'_>, name: &str, value: &str) -> PyResult<Self> {
         let index = self.index(name)?;
         if self.schema.field(index).data_type() != &DataType::Utf8 {
@@ -108,6 +121,15 @@ impl Table {
         let batches = batches.map_err(|error| PyTypeError::new_err(error.to_string()))?;
         Ok(Self::new(self.schema.clone(), batches.into_iter().filter(|batch| batch.num_rows() > 0).collect()))
     }
+}
+
+/// A library of data frames; it is asked for when a table becomes one of its own.
+fn library<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
+    py.import(name).map_err(|cause| {
+        let error = PyImportError::new_err(format!("a data frame of {name} needs it: pip install {name}"));
+        error.set_cause(py, Some(cause));
+        error
+    })
 }
 
 /// Appends the values of a column to a list; null is `None`.

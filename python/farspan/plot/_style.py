@@ -70,6 +70,16 @@ def listed(results: Results) -> list[Result]:
     return every
 
 
+def single(result: Result, figure: str) -> Result:
+    """Give the one result of a figure that draws one."""
+    if isinstance(result, Result):
+        return result
+    cure = f"give one of them, such as plot.{figure}(runs[0])"
+    if isinstance(result, Runs):
+        raise TypeError(f"plot.{figure} draws one Result, and there are {len(result)} Runs; {cure}")
+    raise TypeError(f"plot.{figure} draws one Result, not {type(result).__name__}; {cure}")
+
+
 def by_label(results: Results) -> dict[str, list[Result]]:
     """Group results by what tells them apart: the scheme, and also scenario and profile where they differ."""
     every = listed(results)

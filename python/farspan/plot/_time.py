@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from farspan._result import Result
-from farspan.plot._style import COLOURS, Results, axes, by_label, finish, floats, heading, line
+from farspan.plot._style import COLOURS, Results, axes, by_label, finish, floats, heading, line, single
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,9 +61,12 @@ def rates(result: Result, *, ax: Axes | None = None) -> Figure:
     ------
     ImportError
         If matplotlib is not installed.
+    TypeError
+        If there are several results.
     ValueError
         If there are no samples of rates.
     """
+    result = single(result, "rates")
     whole, ax = axes(ax)
     lines = _lines(result, "rate", "probes.rate_interval")
     ends = [[str(value) for value in result.flows.column(name)] for name in ("class", "src", "dst")]
@@ -103,9 +106,12 @@ def queues(result: Result, *, ports: Sequence[str] | None = None, most: int = 4,
     ------
     ImportError
         If matplotlib is not installed.
+    TypeError
+        If there are several results.
     ValueError
         If there are no samples of queues, or none of a port.
     """
+    result = single(result, "queues")
     whole, ax = axes(ax)
     lines = _lines(result, "queue", "probes.queue_interval")
     if ports is None:

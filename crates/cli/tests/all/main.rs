@@ -18,5 +18,6 @@ mod kernel;
 #[cfg(all(target_os = "linux", not(feature = "kernel")))]
 mod kernel_absent;
 mod new_control;
+mod notation;
 mod reference;
 mod sweep;
