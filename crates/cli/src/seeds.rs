@@ -1,4 +1,4 @@
-//! What is said of seeds before they run.
+//! Notes on seeds before they run.
 
 use crate::output;
 use farspan_report::seeds_note;

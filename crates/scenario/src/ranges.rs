@@ -122,10 +122,10 @@ pub fn names(text: &str, most: usize) -> Result<Vec<String>, RangeError> {
     let mut all = Vec::new();
     for part in parts(text) {
         let mut names = vec![String::new()];
-        for piece in pieces(part)? {
-            let endings = match piece {
-                Piece::Text(text) => vec![text.to_owned()],
-                Piece::Numbers(text) => numbers(text, most)?.iter().map(u64::to_string).collect(),
+        for stretch in stretches(part)? {
+            let endings = match stretch {
+                Stretch::Text(text) => vec![text.to_owned()],
+                Stretch::Numbers(text) => numbers(text, most)?.iter().map(u64::to_string).collect(),
             };
             if names.len().saturating_mul(endings.len()).saturating_add(all.len()) > most {
                 return Err(RangeError::TooMany { text: text.to_owned(), most });
@@ -148,37 +148,36 @@ pub(crate) fn parts(text: &str) -> impl Iterator<Item = &str> {
     text.split(separates).map(str::trim)
 }
 
-/// A piece of a name.
+/// A stretch of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Piece<'a> {
+enum Stretch<'a> {
     /// As it stands.
     Text(&'a str),
-    /// What stands in brackets.
+    /// The text in brackets.
     Numbers(&'a str),
 }
 
 /// A name cut at its brackets.
-fn pieces(name: &str) -> Result<Vec<Piece<'_>>, RangeError> {
+fn stretches(name: &str) -> Result<Vec<Stretch<'_>>, RangeError> {
     let fail = || RangeError::Bracket { text: name.to_owned() };
-    let mut pieces = Vec::new();
+    let mut stretches = Vec::new();
     let mut rest = name;
     while let Some((before, inside)) = rest.split_once('[') {
         let (inside, after) = inside.split_once(']').ok_or_else(fail)?;
         if before.contains(']') || inside.contains('[') {
             return Err(fail());
         }
-        pieces.extend([Piece::Text(before), Piece::Numbers(inside)]);
+        stretches.extend([Stretch::Text(before), Stretch::Numbers(inside)]);
         rest = after;
     }
     if rest.contains(']') {
         return Err(fail());
     }
-    pieces.push(Piece::Text(rest));
-    Ok(pieces)
+    stretches.push(Stretch::Text(rest));
+    Ok(stretches)
 }
 
-/// What names have to look like: ranges, each of which takes all the digits that stand in its place, `*` for any text, `?` for one
-/// character.
+/// A pattern of names: ranges, each of which takes all the digits in its place, `*` for any text, `?` for one character.
 #[derive(Clone, Debug)]
 pub struct Pattern(Vec<Token>);
 
@@ -202,14 +201,14 @@ impl Pattern {
     /// If a bracket holds no numbers, or has no other end.
     pub fn parse(text: &str) -> Result<Self, RangeError> {
         let mut tokens = Vec::new();
-        for piece in pieces(text)? {
-            match piece {
-                Piece::Text(text) => tokens.extend(text.bytes().map(|byte| match byte {
+        for stretch in stretches(text)? {
+            match stretch {
+                Stretch::Text(text) => tokens.extend(text.bytes().map(|byte| match byte {
                     b'*' => Token::Anything,
                     b'?' => Token::One,
                     byte => Token::Byte(byte),
                 })),
-                Piece::Numbers(text) => {
+                Stretch::Numbers(text) => {
                     tokens.push(Token::Number(text.split(',').map(Range::parse).collect::<Result<_, _>>()?));
                 }
             }

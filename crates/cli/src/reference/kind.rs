@@ -11,8 +11,14 @@ pub(super) struct Kind {
     pub words: Option<String>,
 }
 
+/// The type of lists of hosts, which the schema titles so.
+const HOSTS: &str = "hosts";
+
 /// The type of `node`, whose alternatives are `nodes`.
 pub(super) fn kind(root: &Value, node: &Value, nodes: &[&Value]) -> Kind {
+    if nodes.iter().any(|node| node["title"] == HOSTS) {
+        return Kind { name: HOSTS.to_owned(), words: None };
+    }
     if let Some(items) = nodes.iter().find_map(|node| node.get("items")) {
         let single = nodes.iter().any(|node| is(node, "string") || is(node, "integer"));
         let inner = kind_of_items(root, items);
@@ -38,7 +44,7 @@ pub(super) fn kind(root: &Value, node: &Value, nodes: &[&Value]) -> Kind {
 }
 
 fn kind_of_items(root: &Value, items: &Value) -> Kind {
-    match items.get("items") {
+    match items.get("items").filter(|_| items["title"] != HOSTS) {
         Some(inner) => Kind { name: list_of(&kind_of_items(root, inner).name), words: None },
         None => kind(root, items, &[items]),
     }
@@ -50,7 +56,11 @@ fn list_of(name: &str) -> String {
 }
 
 fn plural(name: &str) -> String {
-    if name == "text" { "texts".to_owned() } else { format!("{name}s") }
+    match name {
+        "text" => "texts".to_owned(),
+        HOSTS => name.to_owned(),
+        _ => format!("{name}s"),
+    }
 }
 
 fn is_table(node: &Value) -> bool {

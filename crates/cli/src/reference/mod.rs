@@ -30,6 +30,7 @@ its `kind` does not use is refused. `farspan check FILE` prints a scenario with 
 | integer, number | `8`, `0.25` | none: counts and fractions |
 | text | `\"border0->border1#0\"` | |
 | yes or no | `true`, `false` | |
+| hosts | `[0, 10, 20]`, `\"0..255\"`, `\"host[0..7]\"`, `\"all\"` | [ranges](first-run.md#ranges) |
 | list of ... | `[0, 10, 20]` | of its items |
 
 \"Of the profile\" means that the value depends on `scheme.profile` and on the scenario's name, \"of the scheme\" that it depends on

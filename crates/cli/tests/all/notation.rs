@@ -13,12 +13,16 @@ fn seeds_are_a_range_by_two_dots_or_a_dash_and_few_are_told_before_they_run() {
     let seeds = |text: &str| {
         let output = run(&["--seeds", text]);
         let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
-        let seeds: Vec<_> = document["runs"].as_array().unwrap().iter().map(|run| run["seed"].clone()).collect();
+        let seeds: Vec<_> =
+            document["runs"].as_array().unwrap().iter().map(|run| run["seed"].clone()).collect();
         (seeds, stderr(&output))
     };
     let (dots, said) = seeds("1..3");
     assert_eq!(seeds("1-3").0, dots);
-    assert!(said.contains("note: 3 seeds: no 95% interval will follow, which takes 6, such as 1..6"), "{said}");
+    assert!(
+        said.contains("note: 3 seeds: no 95% interval will follow, which takes 6, such as 1..6"),
+        "{said}"
+    );
     let (one, said) = seeds("5");
     assert_eq!(one, [5]);
     assert!(said.contains("note: one seed, seed 5, and no interval; 5 seeds are 1..5"), "{said}");
@@ -27,7 +31,11 @@ fn seeds_are_a_range_by_two_dots_or_a_dash_and_few_are_told_before_they_run() {
     assert!(!stderr(&run(&["--seed", "5"])).contains("seed 5"), "one was asked for");
     let wrong = run(&["--seeds", "1--3"]);
     assert_eq!(wrong.status.code(), Some(2));
-    assert!(stderr(&wrong).contains("write a number, a range (both ends included) or a list"), "{}", stderr(&wrong));
+    assert!(
+        stderr(&wrong).contains("write a number, a range (both ends included) or a list"),
+        "{}",
+        stderr(&wrong)
+    );
     let help = stdout(&farspan(&["run", "--help"]));
     assert!(help.contains("--seeds 5 is one seed") && help.contains("95% interval takes six"), "{help}");
 }
@@ -37,7 +45,9 @@ fn a_sweep_says_that_its_seeds_are_few() {
     let folder = Folder::new("few-seeds");
     let file = folder.path("s.toml");
     let text = |seeds: &str| {
-        format!("scenario = \"uno/incast-intra\"\nseeds = {seeds}\n[grid]\n\"workload.flow_size\" = [\"4KiB\"]\n")
+        format!(
+            "scenario = \"uno/incast-intra\"\nseeds = {seeds}\n[grid]\n\"workload.flow_size\" = [\"4KiB\"]\n"
+        )
     };
     for (seeds, words) in [("\"1-2\"", "note: 2 seeds: no 95% interval"), ("3", "note: one seed, seed 3")] {
         std::fs::write(&file, text(seeds)).unwrap();
@@ -91,7 +101,10 @@ fn the_steady_scenario_comes_first_and_the_transient_one_says_what_it_is() {
     let steady = stdout(&farspan(&["check", "steady/websearch", "--scheme", "gemini"]));
     assert!(steady.contains("\n# transient: false") && !steady.contains("# warning"), "{steady}");
     let burst = stdout(&farspan(&["check", "uno/websearch"]));
-    assert!(burst.contains("description = \"A transient: ") && burst.contains("\n# transient: true"), "{burst}");
+    assert!(
+        burst.contains("description = \"A transient: ") && burst.contains("\n# transient: true"),
+        "{burst}"
+    );
 }
 
 #[test]
@@ -104,7 +117,9 @@ fn the_version_has_the_commit_of_results() {
 
 #[test]
 fn published_code_is_the_profile_that_results_call_artifact() {
-    let profile = |name: &str| document(&[&["run", "uno/incast-intra", "--quiet", "--profile", name][..], &SMALL].concat());
+    let profile = |name: &str| {
+        document(&[&["run", "uno/incast-intra", "--quiet", "--profile", name][..], &SMALL].concat())
+    };
     let (alias, named) = (profile("published-code"), profile("artifact"));
     assert_eq!((&alias["profile"], &alias["digest"]), (&named["profile"], &named["digest"]));
     assert_eq!(alias["profile"], "artifact");

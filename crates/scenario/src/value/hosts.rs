@@ -13,17 +13,17 @@ use std::fmt;
 /// The most hosts of one list.
 const MOST: usize = 1 << 20;
 
-/// What an item of a list can be.
+/// The items that a list can have.
 const ITEM: &str = "a host's number, a range such as \"0..7\", names such as \"host[0..7]\", or \"all\"";
 
 /// Hosts in the order in which they are listed: `[0, 10, 20]`, `"0..255"` (both ends included), `["0..7", 12]`, `"host[0..7]"`,
 /// `"east-*"`, `"all"`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Hosts(Vec<Item>);
+pub struct Hosts(Vec<HostItem>);
 
 /// An item of a list of hosts.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Item {
+enum HostItem {
     /// A number.
     Number(u32),
     /// Numbers or names, as text.
@@ -40,13 +40,13 @@ impl Hosts {
     /// Whether these are all hosts, by that word.
     #[must_use]
     pub fn is_all(&self) -> bool {
-        matches!(&self.0[..], [Item::Text(text)] if text == "all")
+        matches!(&self.0[..], [HostItem::Text(text)] if text == "all")
     }
 
     /// How many hosts these are, if that follows from the text alone: `"all"` and patterns say nothing of it.
     #[must_use]
     pub fn count(&self) -> Option<u64> {
-        self.0.iter().map(Item::count).sum()
+        self.0.iter().map(HostItem::count).sum()
     }
 
     /// The numbers of these hosts, in their order; `known` are the names of all hosts, by number.
@@ -57,8 +57,8 @@ impl Hosts {
         let mut all = Vec::new();
         for item in &self.0 {
             match item {
-                Item::Number(number) => all.push(*number),
-                Item::Text(text) => {
+                HostItem::Number(number) => all.push(*number),
+                HostItem::Text(text) => {
                     for part in ranges::parts(text) {
                         numbers_of(part, known, &mut all)?;
                     }
@@ -71,11 +71,11 @@ impl Hosts {
 
 impl From<Vec<u32>> for Hosts {
     fn from(numbers: Vec<u32>) -> Self {
-        Self(numbers.into_iter().map(Item::Number).collect())
+        Self(numbers.into_iter().map(HostItem::Number).collect())
     }
 }
 
-impl Item {
+impl HostItem {
     fn count(&self) -> Option<u64> {
         let Self::Text(text) = self else { return Some(1) };
         let count = |part: &str| {
@@ -129,7 +129,7 @@ fn numbers_of(part: &str, known: &[&str], all: &mut Vec<u32>) -> Result<(), Prob
 }
 
 /// A text that can be an item, if it says something.
-fn item<E: serde::de::Error>(text: &str) -> Result<Item, E> {
+fn item<E: serde::de::Error>(text: &str) -> Result<HostItem, E> {
     for part in ranges::parts(text) {
         let checked = match part {
             "" => return Err(E::invalid_value(Unexpected::Str(text), &ITEM)),
@@ -138,15 +138,15 @@ fn item<E: serde::de::Error>(text: &str) -> Result<Item, E> {
         };
         checked.map_err(E::custom)?;
     }
-    Ok(Item::Text(text.to_owned()))
+    Ok(HostItem::Text(text.to_owned()))
 }
 
-fn number<E: serde::de::Error>(number: i64) -> Result<Item, E> {
+fn number<E: serde::de::Error>(number: i64) -> Result<HostItem, E> {
     let wrong = || E::invalid_value(Unexpected::Signed(number), &"a host's number, such as 8");
-    u32::try_from(number).map(Item::Number).map_err(|_| wrong())
+    u32::try_from(number).map(HostItem::Number).map_err(|_| wrong())
 }
 
-impl Serialize for Item {
+impl Serialize for HostItem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Number(number) => number.serialize(serializer),
@@ -155,29 +155,29 @@ impl Serialize for Item {
     }
 }
 
-impl<'de> Deserialize<'de> for Item {
+impl<'de> Deserialize<'de> for HostItem {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ItemVisitor;
-        impl Visitor<'_> for ItemVisitor {
-            type Value = Item;
+        struct HostItemVisitor;
+        impl Visitor<'_> for HostItemVisitor {
+            type Value = HostItem;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(ITEM)
             }
-            fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Item, E> {
+            fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<HostItem, E> {
                 number(value)
             }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Item, E> {
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<HostItem, E> {
                 item(text)
             }
         }
-        deserializer.deserialize_any(ItemVisitor)
+        deserializer.deserialize_any(HostItemVisitor)
     }
 }
 
 impl Serialize for Hosts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0[..] {
-            [Item::Text(text)] => text.serialize(serializer),
+            [HostItem::Text(text)] => text.serialize(serializer),
             items => items.serialize(serializer),
         }
     }
@@ -218,6 +218,7 @@ impl JsonSchema for Hosts {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
+            "title": "hosts",
             "type": ["integer", "string", "array"],
             "items": { "type": ["integer", "string"], "minimum": 0 },
             "minimum": 0,
