@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let (comparisons, groups) = paired(load(&args.folders)?, args.baseline.as_deref())?;
     if let Some(path) = &args.output {
-        write(path, &html(&groups, args.baseline.as_deref())?)?;
+        write(path, &html(&groups)?)?;
         output::note(&format!("wrote {}", path.display()));
     }
     if args.json {
@@ -29,7 +29,7 @@ fn page(comparison: &Comparison) -> String {
     let mut heading = vec![String::new()];
     for (i, side) in comparison.runs.iter().enumerate() {
         heading.push(side.name.clone());
-        if i != comparison.base {
+        if i > 0 {
             heading.push(format!("over {}", comparison.baseline));
         }
     }
@@ -40,7 +40,7 @@ fn page(comparison: &Comparison) -> String {
         let mut row = vec![measure.name.clone()];
         for (i, side) in comparison.runs.iter().enumerate() {
             row.push(median(&side.summary, &measure.path, measure.unit));
-            if i != comparison.base {
+            if i > 0 {
                 let ratios = comparison.ratios.iter().find(|ratios| ratios.arm == i);
                 row.push(ratio(ratios, &measure.path));
             }

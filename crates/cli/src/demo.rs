@@ -202,13 +202,13 @@ fn drain(arm: &Arm) -> Option<f64> {
 fn read_back(jobs: &[Job]) -> Result<(Vec<Group>, Vec<Comparison>), farspan_report::ReportError> {
     let folders: Vec<PathBuf> = jobs.iter().filter_map(|job| job.out.clone()).collect();
     let groups = groups(load(&folders)?);
-    let comparisons = comparisons(&groups, None)?;
+    let comparisons = comparisons(&groups)?;
     Ok((groups, comparisons))
 }
 
 fn report(groups: &[Group], out: &Path) -> Result<PathBuf, Failure> {
     let failed = |error: farspan_report::ReportError| Failure::Failed(error.to_string());
     let path = out.join(REPORT);
-    write(&path, &html(groups, None).map_err(failed)?).map_err(failed)?;
+    write(&path, &html(groups).map_err(failed)?).map_err(failed)?;
     Ok(path)
 }

@@ -56,21 +56,16 @@ fn path(facts: Option<PathFacts>) -> Value {
     })
 }
 
-/// Slowdown by flow size, in the bins of reports: largest size, flows, and each quantile. A slowdown that is not a number is
-/// that of a flow that did not finish.
+/// A quantile of the slowdown by flow size, in the bins of reports: largest size, flows, slowdown. A slowdown that is not a
+/// number is that of a flow that did not finish.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
-pub fn slowdown_bins(
-    sizes: Vec<u64>,
-    slowdowns: Vec<f64>,
-    quantiles: Vec<f64>,
-) -> Vec<(u64, u64, Vec<Option<f64>>)> {
+pub fn slowdown_bins(sizes: Vec<u64>, slowdowns: Vec<f64>, quantile: f64) -> Vec<(u64, u64, Option<f64>)> {
     let finished = |slowdown: f64| (!slowdown.is_nan()).then_some(slowdown);
     let flows: Vec<_> = sizes.into_iter().zip(slowdowns.into_iter().map(finished)).collect();
-    let quantiles: Vec<_> =
-        quantiles.iter().map(|q| Quantile::per_10_000((q * 1e4).round() as u32)).collect();
-    let bins = farspan_metrics::slowdown_bins(&flows, &quantiles);
-    bins.into_iter().map(|bin| (bin.up_to, bin.count, bin.quantiles)).collect()
+    let quantile = Quantile::per_10_000((quantile * 1e4).round() as u32);
+    let bins = farspan_metrics::slowdown_bins(&flows, quantile);
+    bins.into_iter().map(|bin| (bin.up_to, bin.count, bin.value)).collect()
 }
 
 /// Reads a Parquet table of a result directory.

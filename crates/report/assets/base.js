@@ -58,6 +58,26 @@ const number = (x) => (x == null ? NONE : Number.isInteger(x) && Math.abs(x) < 1
 const count = (x) => (x == null ? NONE : x.toLocaleString("en", { maximumFractionDigits: 1 }));
 const SHOW = { us: time, bytes, bps: rate, share, number, count };
 
+/** The 1, 2 and 5 of each decade from one number to another; of more than `most`, the powers of ten, or of some of them. */
+function decades(low, high, most) {
+  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+  const within = (digits, step) => {
+    const powers = Array.from({ length: last - first + 1 }, (_, i) => first + i).filter((power) => power % step === 0);
+    return powers.flatMap((power) => digits.map((digit) => Number(`${digit}e${power}`))).filter((x) => x >= low && x <= high);
+  };
+  const choices = [[[1, 2, 5], 1], [[1], 1], [[1], 2], [[1], 3]].map(([digits, step]) => within(digits, step));
+  return choices.find((ticks) => ticks.length <= most) || choices[choices.length - 1];
+}
+
+/** A logarithmic axis for these values: from a 1, 2 or 5 to another, with at most so many ticks. */
+function logarithmic(values, most) {
+  const [least, largest] = values.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, 0]);
+  const all = decades(least / 10, largest * 10, Infinity);
+  const low = all.findLast((x) => x <= least * (1 + 1e-9));
+  const high = all.find((x) => x > low && x >= largest * (1 - 1e-9));
+  return { scale: { type: "log", domain: [low, high], nice: false }, ticks: { values: decades(low, high, Math.max(most, 2)) } };
+}
+
 /** The value of a column at a row: a column that says the same of all rows is one value. */
 const at = (column, row) => (Array.isArray(column) ? column[row] : column);
 

@@ -88,13 +88,16 @@ function distribution(above) {
   if (!values.length) return null;
   const times = values.map((value) => value.x);
   const wide = Math.max(...times) > 8 * Math.min(...times);
+  const width = byId("cdf").clientWidth - 60;
+  const across = wide ? logarithmic(times, width / 60) : { scale: { zero: false, nice: false }, ticks: { tickCount: Math.max(width / 80, 3) } };
+  const up = logarithmic(values.filter(({ p }) => p > 0).map(({ p }) => p), 8);
   return {
     data: { values },
     mark: { type: "line", interpolate: "step-after" },
     encoding: {
-      x: { field: "x", type: "quantitative", scale: wide ? { type: "log", nice: false } : { zero: false, nice: false }, axis: axis("us", "flow completion time", { tickCount: 6 }) },
+      x: { field: "x", type: "quantitative", scale: across.scale, axis: axis("us", "flow completion time", across.ticks) },
       y: above
-        ? { field: "p", type: "quantitative", axis: { title: null, format: "~%", tickCount: 4 }, scale: { type: "log", nice: false } }
+        ? { field: "p", type: "quantitative", axis: { title: null, format: "~%", ...up.ticks }, scale: up.scale }
         : { field: "p", type: "quantitative", axis: { title: null, format: "%" }, scale: { domain: [0, 1] } },
       color: byArm({ scale: { domain: armNames() } }),
       strokeDash: byArm({ scale: { domain: armNames(), range: DASHES } }),
@@ -106,33 +109,34 @@ function distribution(above) {
 /** One fewer than colours: 56 lines differ in one or the other. */
 const DASHES = [[1, 0], [8, 3], [3, 2], [10, 2, 2, 2], [5, 5], [1, 3], [12, 4]];
 
+/** Quantiles of the slowdown; one that is infinite breaks its line. */
 function slowdown() {
-  const values = group().arms.flatMap((arm) => (arm.slowdown[state.cls] || []).flatMap(([size, n, p50, p99]) =>
-    [["p50", p50], ["p99", p99]].map(([q, y]) =>
-      ({ arm: arm.name, size, text: `≤ ${bytes(size)}`, n, q, y, line: `${arm.name} ${q}` }))));
-  // A bin without a number breaks the line: nothing is known between its neighbours.
+  const values = group().arms.flatMap((arm) => Object.entries(arm.slowdown[state.cls] || {}).flatMap(([q, bins]) =>
+    bins.map(([size, n, y]) => ({ arm: arm.name, size, text: `≤ ${bytes(size)}`, n, q, y, line: `${arm.name} ${q}` }))));
   const known = values.filter((value) => value.y != null);
   if (!known.length) return null;
-  const sizes = new Set(known.map((value) => value.size));
+  const sizes = [...new Set(known.map((value) => value.size))].sort((a, b) => a - b);
   const tooltip = [{ field: "arm", title: "run" }, { field: "text", title: "size" }, { field: "n", title: "flows" }, { field: "q", title: "quantile" }, { field: "y", title: "slowdown", format: ".3~g" }];
   const color = byArm({ scale: { domain: armNames() } });
   const quantile = known.some((value) => value.q === "p99");
-  if (sizes.size <= 3) {
+  if (sizes.length <= 3) {
     return {
       data: { values: known },
-      encoding: { x: { field: "text", type: "ordinal", sort: [...sizes].sort((a, b) => a - b).map((size) => `≤ ${bytes(size)}`), axis: { title: "flow size", labelAngle: 0 } }, xOffset: byArm({ sort: armNames() }), tooltip },
+      encoding: { x: { field: "text", type: "ordinal", sort: sizes.map((size) => `≤ ${bytes(size)}`), axis: { title: "flow size", labelAngle: 0 } }, xOffset: byArm({ sort: armNames() }), tooltip },
       layer: [
         ...(!quantile ? [] : [{ transform: [{ filter: "datum.q == 'p99'" }], mark: { type: "bar", width: { band: 0.7 }, fillOpacity: 0.15, strokeWidth: 1.5 }, encoding: { y: { field: "y", type: "quantitative" }, color, stroke: { ...color, legend: null } } }]),
         { transform: [{ filter: "datum.q == 'p50'" }], mark: { type: "bar", width: { band: 0.7 } }, encoding: { y: { field: "y", type: "quantitative", stack: null, axis: { title: "slowdown" } }, color } },
       ],
     };
   }
+  const across = logarithmic(sizes, (byId("slowdown").clientWidth - 60) / 60);
+  const up = logarithmic(known.map(({ y }) => y), 8);
   return {
-    data: { values: quantile ? values : values.filter(({ q }) => q === "p50") },
+    data: { values },
     mark: { type: "line", point: { size: 22 }, invalid: "break-paths-filter-domains" },
     encoding: {
-      x: { field: "size", type: "quantitative", scale: { type: "log", nice: false }, axis: axis("bytes", "flow size, up to", { tickCount: 6 }) },
-      y: { field: "y", type: "quantitative", scale: { type: "log" }, axis: { title: "slowdown", format: "~g", tickCount: 5 } },
+      x: { field: "size", type: "quantitative", scale: across.scale, axis: axis("bytes", "flow size, up to", across.ticks) },
+      y: { field: "y", type: "quantitative", scale: up.scale, axis: { title: "slowdown", format: "~g", ...up.ticks } },
       color,
       ...(quantile && { strokeDash: { field: "q", type: "nominal", title: null, scale: { domain: ["p50", "p99"], range: [[1, 0], [4, 3]] } } }),
       detail: { field: "line" },
@@ -154,8 +158,8 @@ function called(series) {
 const UNITS = { rate: ["rate", rate], goodput: ["rate", rate], cwnd: ["bytes", bytes], queue: ["bytes", bytes], phantom_queue: ["bytes", bytes], proxy_queue: ["bytes", bytes], rtt: ["us", time] };
 
 /** As many columns of a legend as its longest name and the page's width leave room for. */
-function legendColumns(values) {
-  const longest = values.reduce((most, value) => Math.max(most, value.name.length), 0);
+function legendColumns(names) {
+  const longest = names.reduce((most, name) => Math.max(most, name.length), 0);
   const width = Math.min(document.querySelector("main").clientWidth, 560);
   return Math.max(Math.floor((width - 80) / (longest * 7 + 36)), 1);
 }
@@ -176,7 +180,7 @@ function lines(probe, list) {
     encoding: {
       x: { field: "t", type: "quantitative", axis: axis("us", null, { tickCount: 6 }), scale: { domain: [0, run().sim_time_s * 1e6], nice: false } },
       y: { field: "v", type: "quantitative", axis: axis(unit, null, { tickCount: 5 }), scale: { zero: probe !== "rtt" } },
-      ...(many ? { detail: { field: "name" }, color: { value: style("--accent") } } : { color: { field: "name", type: "nominal", title: null, sort: null, legend: list.length > 1 ? { columns: legendColumns(values) } : null } }),
+      ...(many ? { detail: { field: "name" }, color: { value: style("--accent") } } : { color: { field: "name", type: "nominal", title: null, sort: null, legend: list.length > 1 ? { columns: legendColumns(list.map(called)) } : null } }),
       tooltip: [{ field: "name", title: "of" }, { field: "at", title: "at" }, { field: "text", title: "value" }],
     },
   };

@@ -7,7 +7,7 @@ const NATURAL = new Intl.Collator("en", { numeric: true });
 /**
  * A table in the section `name`, whose columns are [key, heading, text, whether it rises at first]. `source` gives its rows:
  * how many (`n`), the `value` of a column at a row, whether a row `fits` the words of the search, the `caption` for so many
- * found; and it may make the first cell (`first`) and change the row (`dress`).
+ * found; and it may make the first cell (`first`), change the row (`dress`), and leave out columns (`without`, their keys).
  */
 function listing(name, columns, sort, source) {
   const view = { sort, down: true, page: 0, rows: [] };
@@ -31,8 +31,8 @@ function listing(name, columns, sort, source) {
       h("button", { type: "button", "data-sort": key, onclick: choose }, text + (on ? (view.down ? " ↓" : " ↑") : "")));
   }
 
-  function line(row, of) {
-    const [first, ...rest] = columns.map(([key, , text]) => text(of.value(key, row)));
+  function line(row, of, shown) {
+    const [first, ...rest] = shown.map(([key, , text]) => text(of.value(key, row)));
     const cells = [h("th", { scope: "row" }, of.first ? of.first(row, first) : first), ...rest.map((text) => h("td", {}, text))];
     return of.dress ? of.dress(row, cells) : h("tr", {}, cells);
   }
@@ -50,8 +50,9 @@ function listing(name, columns, sort, source) {
     view.page = Math.min(view.page, Math.max(Math.ceil(view.rows.length / PAGE) - 1, 0));
     part("caption").textContent = of.caption(view.rows.length);
     const begin = view.page * PAGE;
-    const shown = view.rows.slice(begin, begin + PAGE).map((row) => line(row, of));
-    fill(`${name}-table`, h("table", {}, h("thead", {}, h("tr", {}, columns.map(heading))), h("tbody", { onkeydown: walk }, shown)));
+    const some = columns.filter(([key]) => !(of.without || []).includes(key));
+    const shown = view.rows.slice(begin, begin + PAGE).map((row) => line(row, of, some));
+    fill(`${name}-table`, h("table", {}, h("thead", {}, h("tr", {}, some.map(heading))), h("tbody", { onkeydown: walk }, shown)));
     part("page").textContent = view.rows.length ? `${number(begin + 1)} to ${number(begin + shown.length)} of ${number(view.rows.length)}` : `No ${name.replace(/ies$/, "y").replace(/s$/, "")} fits.`;
     part("previous").disabled = begin === 0;
     part("next").disabled = begin + PAGE >= view.rows.length;

@@ -27,6 +27,7 @@ const portsTable = listing("ports", PORT_COLUMNS, "use", () => {
     return at(ports[key], rowOf.get(name));
   };
   return {
+    without: [ports.faults].flat().some(Boolean) ? [] : ["faults"],
     n: names.length,
     value,
     fits: (word, name) => (word === "idle" ? idle(name) : `${names[name]} ${value("faults", name)}`.toLowerCase().includes(word)),

@@ -17,6 +17,14 @@ function showGroup() {
   byId("class").closest(".choice").hidden = classes.length < 2;
   for (const element of document.querySelectorAll("[data-several]")) element.hidden = arms.length < 2 && arms[0].runs.length < 2;
   overview();
+  // The chart that answers the question of the scenario comes first.
+  const { question } = group();
+  byId("question").textContent = question.text;
+  byId("charts").append(...question.charts.map((id) => byId(id).closest("figure")));
+  for (const id of ["numbers", "fairness"]) {
+    draw(id, () => points(question[id]));
+    byId(`${id}-caption`).textContent = pointsCaption(question[id]);
+  }
   sideBySide();
   completion();
   options("arm", armNames(), state.arm);
@@ -33,8 +41,8 @@ function completion() {
   draw("cdf", () => distribution(false));
   draw("ccdf", () => distribution(true));
   draw("slowdown", slowdown);
-  const quantiles = group().arms.some((arm) => (arm.slowdown[state.cls] || []).some((bin) => bin[3] != null));
-  byId("slowdown-caption").textContent = `Slowdown by flow size: median${quantiles ? ", and p99 (dashed or outlined) where a size has 100 flows" : ""}`;
+  const quantiles = group().arms.some((arm) => arm.slowdown[state.cls] && arm.slowdown[state.cls].p99.length);
+  byId("slowdown-caption").textContent = `Slowdown by flow size: median${quantiles ? ", and p99 (dashed or outlined) of at least 100 flows" : ""}`;
   const counts = group().arms.filter((arm) => arm.fct[state.cls]).map((arm) => {
     const { n, left } = arm.fct[state.cls];
     return `${arm.name} ${number(n)}${left ? ` (${number(left)} unfinished)` : ""}`;
@@ -86,7 +94,7 @@ function begin() {
   setTheme(system.matches ? "dark" : "light");
   system.addEventListener("change", () => { setTheme(system.matches ? "dark" : "light"); both(); });
   byId("theme").addEventListener("click", () => { setTheme(dark() ? "light" : "dark"); both(); });
-  byId("title").textContent = report.groups.map(({ name }) => name).join(", ");
+  byId("title").textContent = report.title;
   options("group", report.groups.map(({ name }) => name), 0);
   byId("group").closest(".choice").hidden = report.groups.length < 2;
   choose("group", "group", () => { Object.assign(state, { arm: 0, seed: 0, flow: null }); showGroup(); });

@@ -43,7 +43,7 @@ function noDifference({ even, all }) {
 }
 
 function sideBySide() {
-  const { arms, measures, verdicts, baseline, base, notes, differences } = group();
+  const { arms, measures, verdicts, baseline, notes, differences } = group();
   fill("notes", notes.map((note) => h("p", { class: "note" }, note)),
     differences.length ? h("details", { open: differences.length < 4 }, h("summary", {}, `${differences.length} differences of keys from ${baseline}`),
       h("div", { class: "scroll" }, table(["key", "run", baseline, "here"], differences.map((d) => [d.key, d.name, d.baseline, d.value])))) : null);
@@ -59,7 +59,7 @@ function sideBySide() {
       return h("span", { class: i === winner ? "best" : null },
         h("b", { title: spread ? `95% interval of the median:${interval(spread, show)}` : null }, spread ? finite(spread[0], show) : NONE),
         i === winner ? h("span", { class: "mark good", title: `×${finite(over[1][0], digits)} [${finite(over[1][1], digits)}, ${finite(over[1][2], digits)}] of ${arms[over[0]].name}` }, "best") : null,
-        i !== base && ratio ? h("small", {}, `×${finite(ratio[0], digits)}${interval(ratio, digits)}${ratio.length > 3 ? ` (${ratio[3]} of ${ratio[4]})` : ""}`) : null);
+        i > 0 && ratio ? h("small", {}, `×${finite(ratio[0], digits)}${interval(ratio, digits)}${ratio.length > 3 ? ` (${ratio[3]} of ${ratio[4]})` : ""}`) : null);
     });
     return [h("span", {}, measure.name, noDifference(verdicts[m])), ...cells];
   });

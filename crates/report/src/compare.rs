@@ -18,10 +18,7 @@ pub struct Comparison {
     pub scenario: String,
     /// The arm that is the denominator of every ratio.
     pub baseline: String,
-    /// Its index among the arms.
-    #[serde(skip)]
-    pub base: usize,
-    /// Every arm, in the order in which they were given.
+    /// Every arm, the baseline first.
     pub runs: Vec<Side>,
     /// Every arm but the baseline, over the baseline.
     pub ratios: Vec<Ratios>,
@@ -82,22 +79,25 @@ pub struct Difference {
 
 /// Sets the runs of some folders side by side: those of each scenario, or all if each folder holds one scenario only.
 ///
-/// `baseline` names the denominator; without it, it is what the first folder holds.
+/// `baseline` names the denominator, which comes first in the groups; without it, it is what the first folder holds.
 ///
 /// # Errors
 /// If there is nothing to compare, a run is given twice, no arm is called as `baseline` says, or the runs do not pair: other flows, or no seed in
 /// common.
 pub fn compare(runs: Vec<Run>, baseline: Option<&str>) -> Result<(Vec<Comparison>, Vec<Group>), ReportError> {
     given_once(&runs)?;
-    let groups = side_by_side(runs);
-    Ok((comparisons(&groups, baseline)?, groups))
+    let mut groups = side_by_side(runs);
+    if let Some(name) = baseline {
+        groups.iter_mut().filter(|group| group.arms.len() > 1).try_for_each(|group| lead(group, name))?;
+    }
+    Ok((comparisons(&groups)?, groups))
 }
 
-/// The comparisons of the groups that have several arms; see [`compare`].
+/// The comparisons of the groups that have several arms, over the first of each; see [`compare`].
 ///
 /// # Errors
-/// If no group has, no arm is called as `baseline` says, or the runs do not pair.
-pub fn comparisons(groups: &[Group], baseline: Option<&str>) -> Result<Vec<Comparison>, ReportError> {
+/// If no group has, or the runs do not pair.
+pub fn comparisons(groups: &[Group]) -> Result<Vec<Comparison>, ReportError> {
     let comparable: Vec<_> = groups.iter().filter(|group| group.arms.len() > 1).collect();
     if comparable.is_empty() {
         return Err(ReportError::Unpaired {
@@ -105,7 +105,7 @@ pub fn comparisons(groups: &[Group], baseline: Option<&str>) -> Result<Vec<Compa
             cure: "give two folders, or one with runs of several schemes".to_owned(),
         });
     }
-    comparable.iter().map(|group| compare_group(group, baseline, true)).collect()
+    comparable.iter().map(|group| compare_group(group, true)).collect()
 }
 
 /// A run beside itself would show that a scheme is as good as itself.
@@ -146,27 +146,23 @@ fn arm_names(groups: &[Group]) -> String {
     arms.map(|arm| format!("{:?}", arm.name)).collect::<Vec<_>>().join(", ")
 }
 
-/// Compares the arms of a group. What does not pair is an error if `strict`, else a note.
-pub(crate) fn compare_group(
-    group: &Group,
-    baseline: Option<&str>,
-    strict: bool,
-) -> Result<Comparison, ReportError> {
-    let place = match baseline {
-        None => 0,
-        Some(name) => {
-            group.arms.iter().position(|arm| arm.name == name).ok_or_else(|| ReportError::Unpaired {
-                problem: format!("--baseline {name}: {} has no such runs", group.name),
-                cure: format!("there are {}", arm_names(std::slice::from_ref(group))),
-            })?
-        }
-    };
-    let base = &group.arms[place];
+/// Puts the arm of this name first: what ratios are over stands left of what is over it.
+fn lead(group: &mut Group, name: &str) -> Result<(), ReportError> {
+    let place = group.arms.iter().position(|arm| arm.name == name).ok_or_else(|| ReportError::Unpaired {
+        problem: format!("--baseline {name}: {} has no such runs", group.name),
+        cure: format!("there are {}", arm_names(std::slice::from_ref(group))),
+    })?;
+    group.arms[..=place].rotate_right(1);
+    Ok(())
+}
+
+/// Compares the arms of a group with its first. What does not pair is an error if `strict`, else a note.
+pub(crate) fn compare_group(group: &Group, strict: bool) -> Result<Comparison, ReportError> {
+    let base = &group.arms[0];
     let documents: Vec<_> = group.arms.iter().flat_map(|arm| &arm.runs).map(|run| &run.summary).collect();
     let mut comparison = Comparison {
         scenario: group.name.clone(),
         baseline: base.name.clone(),
-        base: place,
         runs: group.arms.iter().map(side).collect(),
         ratios: Vec::new(),
         verdicts: Vec::new(),
@@ -178,7 +174,7 @@ pub(crate) fn compare_group(
     comparison.notes.extend(group.arms.iter().filter_map(interrupted));
     comparison.notes.extend(group.arms.iter().filter_map(unended_note));
     comparison.notes.extend(timeouts_note(&group.arms, &comparison.measures));
-    for (i, arm) in group.arms.iter().enumerate().filter(|(i, _)| *i != place) {
+    for (i, arm) in group.arms.iter().enumerate().skip(1) {
         let difference = |(key, baseline, value)| Difference { name: arm.name.clone(), key, baseline, value };
         comparison.differences.extend(differences(&base.runs[0], &arm.runs[0]).into_iter().map(difference));
         comparison.notes.extend(other_program(base, arm));
@@ -413,6 +409,26 @@ mod tests {
         let twice = vec![first.clone(), Run { root: 1, ..first }];
         assert!(
             refusal(twice).starts_with("the run in /no/such/uno-a/seed-1 is given twice; give folders of")
+        );
+    }
+
+    #[test]
+    fn the_baseline_comes_first_and_the_others_keep_their_order() {
+        let runs = ["uno", "gemini", "dctcp", "hpcc"].map(|scheme| run(scheme, 1, "a", false, "")).to_vec();
+        let (comparisons, groups) = compare(runs.clone(), Some("dctcp")).unwrap();
+        let names: Vec<&str> = comparisons[0].runs.iter().map(|side| side.name.as_str()).collect();
+        assert_eq!(
+            (comparisons[0].baseline.as_str(), names.join(" ")),
+            ("dctcp", "dctcp uno gemini hpcc".to_owned())
+        );
+        assert_eq!(groups[0].arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), names);
+        let over: Vec<_> =
+            comparisons[0].ratios.iter().map(|ratios| (ratios.arm, ratios.name.as_str())).collect();
+        assert_eq!(over, [(1, "uno"), (2, "gemini"), (3, "hpcc")]);
+        let missing = compare(runs, Some("swift")).unwrap_err().to_string();
+        assert!(
+            missing.starts_with("--baseline swift: s has no such runs; there are \"uno\", "),
+            "{missing}"
         );
     }
 

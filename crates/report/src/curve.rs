@@ -51,14 +51,12 @@ pub(crate) fn completion(flows: &[&FlowRow]) -> Value {
     })
 }
 
-/// Slowdown by size: bins of `[largest size, flows, p50, p99]`; null where too few finished.
+/// Median and 99% quantile of the slowdown by size: bins of `[largest size, flows, slowdown]`; null is infinite.
 pub(crate) fn slowdown(flows: &[&FlowRow]) -> Value {
     let flows: Vec<_> = flows.iter().map(|flow| (flow.size_bytes, flow.slowdown)).collect();
-    let bin = |bin: &SizeBin| {
-        let at = |i: usize| bin.quantiles[i].map_or(Value::Null, point);
-        json!([bin.up_to, bin.count, at(0), at(1)])
-    };
-    slowdown_bins(&flows, &[Quantile::P50, Quantile::P99]).iter().map(bin).collect()
+    let bin = |bin: &SizeBin| json!([bin.up_to, bin.count, bin.value.map_or(Value::Null, point)]);
+    let bins = |q| slowdown_bins(&flows, q).iter().map(bin).collect::<Value>();
+    json!({ "p50": bins(Quantile::P50), "p99": bins(Quantile::P99) })
 }
 
 #[cfg(test)]
@@ -116,14 +114,16 @@ mod tests {
     }
 
     #[test]
-    fn many_sizes_fall_into_bins() {
+    fn slowdown_has_bins_without_a_gap_for_each_quantile() {
         let flows: Vec<_> = (1..=1000).map(|i| row(i, i * 100, Some(2000))).collect();
-        let bins = slowdown(&flows.iter().collect::<Vec<_>>());
-        let bins = bins.as_array().unwrap();
-        assert!(bins.len() <= 12, "{}", bins.len());
-        assert_eq!(bins.iter().map(|bin| bin[1].as_u64().unwrap()).sum::<u64>(), 1000);
-        assert_eq!(bins.last().unwrap()[0], 131_072);
-        assert_eq!(bins[0], json!([128, 1, 2, null]));
-        assert_eq!(slowdown(&[]), json!([]));
+        let curve = slowdown(&flows.iter().collect::<Vec<_>>());
+        for (q, least) in [("p50", 10), ("p99", 100)] {
+            let bins = curve[q].as_array().unwrap();
+            let counts: Vec<_> = bins.iter().map(|bin| bin[1].as_u64().unwrap()).collect();
+            assert!(bins.len() > 2 && counts.iter().all(|count| *count >= least), "{q}: {counts:?}");
+            assert_eq!(counts.iter().sum::<u64>(), 1000, "{q}");
+            assert_eq!(bins.last().unwrap()[0], 131_072);
+        }
+        assert_eq!(slowdown(&[]), json!({ "p50": [], "p99": [] }));
     }
 }

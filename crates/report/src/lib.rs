@@ -24,7 +24,7 @@
 //! }
 //! let runs = farspan_report::load(&[folder.clone()])?;
 //! assert_eq!(runs[0].number("/fct/all/mean_us"), Some(20.0));
-//! let page = farspan_report::html(&farspan_report::groups(runs), None)?;
+//! let page = farspan_report::html(&farspan_report::groups(runs))?;
 //! assert!(page.contains("gemini"));
 //! std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -40,6 +40,7 @@ mod number;
 mod page;
 mod picture;
 mod proxy;
+mod question;
 mod series;
 mod verdict;
 

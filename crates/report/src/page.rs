@@ -8,6 +8,7 @@ use crate::load::{ReportError, Run, load};
 use crate::number::{point, short};
 use crate::picture::Picture;
 use crate::proxy;
+use crate::question::Question;
 use crate::verdict::{Lead, Verdict, unended};
 use farspan_metrics::{Unit, count_rows};
 use serde_json::{Value, json};
@@ -15,11 +16,14 @@ use std::path::{Path, PathBuf};
 
 const TEMPLATE: &str = include_str!("../assets/template.html");
 const STYLE: &str = include_str!("../assets/report.css");
+/// Longest title that holds the names of all groups, characters.
+const LONGEST_TITLE: usize = 60;
 /// In the order in which they build on each other.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("../assets/base.js"),
     include_str!("../assets/listing.js"),
     include_str!("../assets/charts.js"),
+    include_str!("../assets/numbers.js"),
     include_str!("../assets/picture.js"),
     include_str!("../assets/flows.js"),
     include_str!("../assets/ports.js"),
@@ -47,7 +51,7 @@ const LICENCES: [&str; 3] = [
 /// If the folder holds no runs, or the page cannot be written.
 pub fn write_report(folder: &Path, to: Option<&Path>) -> Result<PathBuf, ReportError> {
     let path = to.map_or_else(|| folder.join("report.html"), Path::to_owned);
-    let page = html(&groups(load(&[folder.to_owned()])?), None)?;
+    let page = html(&groups(load(&[folder.to_owned()])?))?;
     write(&path, &page)?;
     Ok(path)
 }
@@ -61,12 +65,11 @@ pub fn write(path: &Path, page: &str) -> Result<(), ReportError> {
     written.map_err(|source| ReportError::Write { path: path.to_owned(), source })
 }
 
-/// The page of these groups. `baseline` names the arm that ratios are over; without it, or where there is no such arm, it is
-/// the first.
+/// The page of these groups. Ratios are over the first arm of each.
 ///
 /// # Errors
 /// If the series of a run cannot be read.
-pub fn html(groups: &[Group], baseline: Option<&str>) -> Result<String, ReportError> {
+pub fn html(groups: &[Group]) -> Result<String, ReportError> {
     let arms = || groups.iter().flat_map(|group| &group.arms);
     let count = arms().count();
     let detailed =
@@ -75,16 +78,42 @@ pub fn html(groups: &[Group], baseline: Option<&str>) -> Result<String, ReportEr
     let sampled = sampled?.into_iter().filter(|rows| *rows > 0).count();
     let proxies = detailed().map(|run| proxy::hosts(run).len()).max().unwrap_or_default();
     let share = BUDGET.share(&detailed().map(|run| run.flows.len()).collect::<Vec<_>>(), sampled, proxies);
-    let shown = Shown { arms: count, share, baseline };
+    let shown = Shown { arms: count, share };
     let mut before = 0;
     let mut parts = Vec::new();
     for group in groups {
         parts.push(shown.group(group, before)?);
         before += group.arms.len();
     }
+    let title = title(groups);
+    let data = json!({ "title": title, "groups": parts });
+    Ok(assemble(&title, &data))
+}
+
+/// A title of one line: the groups' names; of many, their scenarios and how many combinations they are.
+fn title(groups: &[Group]) -> String {
     let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
-    let data = json!({ "groups": parts });
-    Ok(assemble(&names.join(", "), &data))
+    let names = names.join(", ");
+    if names.chars().count() <= LONGEST_TITLE {
+        return names;
+    }
+    let mut scenarios: Vec<&str> = Vec::new();
+    for group in groups {
+        let scenario = group.arms[0].runs[0].text("scenario");
+        if !scenarios.contains(&scenario) {
+            scenarios.push(scenario);
+        }
+    }
+    let more = match scenarios.len() - 1 {
+        0 => String::new(),
+        others => format!(" and {others} other scenarios"),
+    };
+    let combinations = if groups.len() > scenarios.len() {
+        format!(": {} combinations", groups.len())
+    } else {
+        String::new()
+    };
+    format!("{}{more}{combinations}", scenarios[0])
 }
 
 fn assemble(title: &str, data: &Value) -> String {
@@ -133,17 +162,15 @@ struct SharedParts {
 }
 
 /// How much of the runs is shown.
-struct Shown<'a> {
+struct Shown {
     arms: usize,
     share: Share,
-    baseline: Option<&'a str>,
 }
 
-impl Shown<'_> {
+impl Shown {
     /// A group, after so many arms of others.
     fn group(&self, group: &Group, before: usize) -> Result<Value, ReportError> {
-        let baseline = self.baseline.filter(|name| group.arms.iter().any(|arm| arm.name == *name));
-        let comparison = compare_group(group, baseline, false)?;
+        let comparison = compare_group(group, false)?;
         let mut shared = SharedParts::default();
         let mut arms = Vec::new();
         for (i, arm) in group.arms.iter().enumerate() {
@@ -156,7 +183,7 @@ impl Shown<'_> {
             "notes": comparison.notes,
             "differences": comparison.differences,
             "baseline": comparison.baseline,
-            "base": comparison.base,
+            "question": Question::of(&group.arms[0].runs[0].scenario).page(&comparison.measures),
             "measures": comparison.measures,
             "verdicts": comparison.verdicts.iter().map(|v| said(v, &comparison)).collect::<Vec<_>>(),
             "pictures": shared.pictures.iter().map(Picture::layout).collect::<Vec<_>>(),
@@ -272,6 +299,7 @@ fn head(run: &Run) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::group::testing::run;
 
     #[test]
     fn nothing_in_the_data_ends_the_script() {
@@ -282,6 +310,23 @@ mod tests {
         let data = page.split_once("id=\"data\">").unwrap().1.split_once("</script>").unwrap().0;
         let back: Value = serde_json::from_str(data).unwrap();
         assert_eq!(back["groups"][0]["name"], name);
+    }
+
+    #[test]
+    fn a_title_has_one_line() {
+        let group = |name: &str, scenario: &str| {
+            let mut run = run("uno", 1, "a", false, "");
+            run.summary["scenario"] = scenario.into();
+            Group { name: name.to_owned(), arms: groups(vec![run]).remove(0).arms, notes: Vec::new() }
+        };
+        let sweep = |scenarios: &[&str]| -> Vec<Group> {
+            let axes = (0..36).map(|i| format!("topology.wan.rtt {i}ms"));
+            let of = |(i, axes): (usize, String)| group(&axes, scenarios[i % scenarios.len()]);
+            axes.enumerate().map(of).collect()
+        };
+        assert_eq!(title(&[group("uno/steady", "s"), group("uno/incast", "t")]), "uno/steady, uno/incast");
+        assert_eq!(title(&sweep(&["three"])), "three: 36 combinations");
+        assert_eq!(title(&sweep(&["three", "four"])), "three and 1 other scenarios: 36 combinations");
     }
 
     #[test]

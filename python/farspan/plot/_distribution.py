@@ -105,10 +105,10 @@ def slowdown_by_size(
 ) -> Figure:
     """Draw quantiles of the slowdown over flow size, one colour for each scheme and dashes for each quantile.
 
-    Bins are those of reports: one for each size if there are at most 12 of them, else up to each power of two. A point
-    stands at the largest size of its bin. Quantiles are by nearest rank; unfinished flows count as infinite, and those
-    that never started do not count. Above the median, a bin has a point only if it has flows above the quantile: the
-    99% one takes 100 flows. Where a bin has none, the line breaks.
+    Bins are those of reports: one for each size if there are at most 12 of them, else up to powers of two, so wide that
+    ten flows fall into each, and above the median as many as the quantile takes: the 99% one takes 100. A point stands
+    at the largest size of its bin. Quantiles are by nearest rank; unfinished flows count as infinite, and those that
+    never started do not count. Where a bin is infinite, the line breaks.
 
     Parameters
     ----------
@@ -136,11 +136,10 @@ def slowdown_by_size(
     for index, (label, (sizes, _, slowdowns)) in enumerate(chosen.items()):
         look = {"color": line(index)["color"], "marker": MARKERS[index % len(MARKERS)], "markersize": 4}
         ax.plot([], [], linestyle="none", label=label, **look)
-        bins = slowdown_bins(sizes.astype(int).tolist(), slowdowns.tolist(), quantiles)
-        at = [size for size, _, _ in bins]
-        for dash in range(len(quantiles)):
-            heights = floats([values[dash] for _, _, values in bins])
-            ax.plot(at, heights, linestyle=line(dash)["linestyle"], **look)
+        for dash, quantile in enumerate(quantiles):
+            bins = slowdown_bins(sizes.astype(int).tolist(), slowdowns.tolist(), quantile)
+            heights = floats([value for _, _, value in bins])
+            ax.plot([size for size, _, _ in bins], heights, linestyle=line(dash)["linestyle"], **look)
     for dash, quantile in enumerate(quantiles):
         ax.plot([], [], color="#666666", linestyle=line(dash)["linestyle"], label=f"p{100 * quantile:g}")
     ax.set_xscale("log")
