@@ -10,6 +10,7 @@ import base64
 import itertools
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -28,12 +29,12 @@ FLOWS = 5000
 LARGEST_BYTES = 5_000_000
 LONGEST_S = 2.0
 MOST_ELEMENTS = 12_000
-SECTIONS = ["Overview", "Side by side", "Completion times", "Over time", "Ports", "Network", "Flows"]
+SECTIONS = ["Overview", "Completion times", "Side by side", "Over time", "Ports", "Network", "Flows"]
 SEEDS = 4
 WIDTHS = [1400, 400]
 # Pictures of the book: name, theme, scenario of the demo, first and last element.
 BOOK = [
-    ("side-by-side", "light", 0, "header", "#completion"),
+    ("side-by-side", "light", 0, "header", "#compare"),
     ("over-time", "light", 1, "#time", "#time"),
     ("network-and-flow", "dark", 0, "#network", "#flows"),
 ]
@@ -196,13 +197,14 @@ class Browser:
 def check(browser: Browser, page: Path, width: int, theme: str) -> None:
     """Every control, once."""
     browser.show(page, width, theme)
-    for chart in ["cdf", "ccdf", "slowdown", "goodput", "rate", "cwnd", "queue"]:
+    for chart in ["numbers", "fairness", "cdf", "ccdf", "slowdown", "goodput", "rate", "cwnd", "queue"]:
         browser.until(f"chart {chart}", f"document.querySelector('#{chart} .marks')")
     browser.until("the theme", f"document.documentElement.dataset.theme === '{theme}'")
     browser.until("the picture", "document.querySelectorAll('#picture .unit').length > 10")
     browser.until("no overflow", "document.documentElement.scrollWidth <= innerWidth")
     same("what the page cuts off", browser.run(CUT), [])
     same("labels that touch", browser.run(TOUCHING), [])
+    same("columns without a fault", "faults" in browser.texts("#ports-table th[scope=col]"), False)
 
     browser.run("document.querySelector('.flow').focus()")
     browser.press("down", "enter")
@@ -228,6 +230,68 @@ def check(browser: Browser, page: Path, width: int, theme: str) -> None:
         raise SystemExit(f"the page asked for {resources}")
     if said := browser.said():
         raise SystemExit(f"the console says: {said}")
+
+
+def ticks(browser: Browser, chart: str) -> None:
+    """Labels of a logarithmic axis are 1, 2 or 5 times a power of ten, as short as they can be."""
+    axis = f"document.querySelectorAll('#{chart} .role-axis-label')[0].querySelectorAll('text')"
+    labels = browser.run(f"return [...{axis}].map((text) => text.textContent)")
+    if len(labels) < 2 or not all(re.fullmatch(r"[125]0* (ns|µs|ms|s)", label) for label in labels):
+        raise SystemExit(f"ticks of {chart}: {labels}")
+
+
+def answers(browser: Browser, farspan: str, folder: Path) -> None:
+    """The kind of the workload decides which chart comes first."""
+    hosts = '[topology]\nkind = "star"\nhosts = 16\n[[workload]]\n'
+    small = 'flow_size = "64KiB"\n'
+    poisson = 'kind = "poisson"\nsizes = "fb-hadoop"\nload = 0.3\nflows = 400\n'
+    collective = 'kind = "allreduce"\nalgorithm = "ring"\ngroups = [[0, 1, 2, 3]]\n'
+    kinds = {
+        "incast": (f'kind = "incast"\nreceiver = 0\nsenders = [1, 2, 3]\n{small}', "numbers"),
+        "poisson": (poisson, "slowdown"),
+        "collective": (collective + small, "numbers"),
+        "permutation": (f'kind = "permutation"\n{small}', "cdf"),
+    }
+    folder.mkdir()
+    for name, (workload, chart) in kinds.items():
+        (folder / f"{name}.toml").write_text(hosts + workload)
+        out = ["--quiet", "--out", str(folder / name)]
+        subprocess.run([farspan, "run", str(folder / f"{name}.toml"), *out], check=True, capture_output=True, timeout=300)
+        browser.show(folder / name / "report.html", 1400, "light")
+        browser.until("the first chart", f"document.querySelector('main .chart .marks') && document.querySelector('#{chart} .marks')")
+        shown = browser.run("return [...document.querySelectorAll('main .chart')].find((chart) => chart.getClientRects().length).id")
+        same(f"first chart of {name}", shown, chart)
+    same("numbers of one run", browser.texts("#numbers-caption"), ["Completion times"])
+    browser.show(folder / "collective/report.html", 1400, "light")
+    same("an iteration over the ideal one", browser.texts("#numbers-caption"), ["allreduce, over ideal"])
+    browser.show(folder / "poisson/report.html", 1400, "light")
+    browser.until("the slowdown and the distributions", "document.querySelector('#slowdown .marks path') && document.querySelector('#ccdf .marks')")
+    for chart in ["cdf", "ccdf"]:
+        ticks(browser, chart)
+    broken = "[...document.querySelectorAll('#slowdown .mark-line path')].map((path) => path.getAttribute('d').split('M').length - 1)"
+    lines = browser.run(f"return {broken}")
+    if not lines or set(lines) != {1}:
+        raise SystemExit(f"lines of the slowdown break into {lines} pieces")
+    if said := browser.said():
+        raise SystemExit(f"the console says: {said}")
+
+
+def many(browser: Browser, farspan: str, folder: Path) -> None:
+    """A sweep of many combinations has a title of a line, and a choice that stays on the page."""
+    folder.mkdir()
+    grid = '"topology.wan.rtt" = ["1ms", "2ms", "4ms"]\n"topology.buffer" = ["512KiB", "1MiB", "2MiB", "4MiB"]\n'
+    (folder / "sweep.toml").write_text(f'scenario = "uno/incast-mixed"\nscheme = ["uno", "gemini"]\nseeds = "1..2"\n[grid]\n{grid}"workload.flow_size" = ["64KiB"]\n')
+    subprocess.run([farspan, "sweep", str(folder / "sweep.toml"), "--quiet"], check=True, capture_output=True, timeout=300)
+    subprocess.run([farspan, "report", str(folder / "sweep")], check=True, stdout=subprocess.DEVNULL, timeout=60)
+    for width in WIDTHS:
+        browser.show(folder / "sweep/report.html", width, "light")
+        browser.until("a chart", "document.querySelector('#numbers .marks')")
+        same("title", browser.texts("#title"), ["uno/incast-mixed: 12 combinations"])
+        same("what the page cuts off", browser.run(CUT), [])
+        browser.until("no overflow", "document.documentElement.scrollWidth <= innerWidth")
+        high = browser.run("return document.querySelector('h1').getBoundingClientRect().height")
+        if high > 60:
+            raise SystemExit(f"the title is {high} pixels high at {width}")
 
 
 def heads(browser: Browser, page: Path) -> None:
@@ -497,6 +561,8 @@ def main() -> None:
             hostile(browser, Path(folder, "hostile/report.html"))
             words(browser, Path(folder, "lossy"))
             uneven(browser, farspan, Path(folder, "uneven"))
+            answers(browser, farspan, Path(folder, "answers"))
+            many(browser, farspan, Path(folder, "many"))
             large(browser, Path(folder, "large/report.html"))
             if "--shots" in sys.argv:
                 for page in ["runs", "failed", "proxied", "uneven/out"]:

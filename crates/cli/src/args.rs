@@ -40,7 +40,8 @@ fn version() -> &'static str {
 /// The subcommands of `farspan`.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Run three scenarios under four schemes, and say who wins where
+    /// Run the demo's scenes.
+    #[command(about = crate::demo::about())]
     Demo(DemoArgs),
     /// Run a scenario
     Run(RunArgs),

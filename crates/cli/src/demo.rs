@@ -11,6 +11,7 @@ use farspan_world::EngineKind;
 use farspan_world::runner::{self, Job};
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// The page, in the folder of the results.
 const REPORT: &str = "report.html";
@@ -74,6 +75,22 @@ const SCENES: [Scene; 2] = [
                which it drains, and keeps the real\nqueue short for it.",
     },
 ];
+
+/// The demo in a line of help: its scenarios, each with the schemes that run in it.
+pub fn about() -> &'static str {
+    static ABOUT: LazyLock<String> = LazyLock::new(|| {
+        let mut scenes: Vec<(&str, usize)> = Vec::new();
+        for scene in &SCENES {
+            match scenes.iter_mut().find(|(scenario, _)| *scenario == scene.scenario) {
+                Some((_, schemes)) => *schemes = scene.schemes.len().max(*schemes),
+                None => scenes.push((scene.scenario, scene.schemes.len())),
+            }
+        }
+        let scenes = scenes.iter().map(|(scenario, schemes)| format!("{scenario} under {schemes} schemes"));
+        format!("Run {}, and say who wins where", scenes.collect::<Vec<_>>().join(" and "))
+    });
+    &ABOUT
+}
 
 /// Runs the demo.
 pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
@@ -211,4 +228,24 @@ fn report(groups: &[Group], out: &Path) -> Result<PathBuf, Failure> {
     let path = out.join(REPORT);
     write(&path, &html(groups).map_err(failed)?).map_err(failed)?;
     Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_and_the_book_name_the_scenes() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/first-run.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for Scene { scenario, schemes, seeds, .. } in &SCENES {
+            assert!(about().contains(&format!("{scenario} under {} schemes", schemes.len())), "{}", about());
+            let mut rows = page.lines().filter(|line| line.starts_with(&format!("| `{scenario}`: ")));
+            let named = |row: &str| schemes.iter().all(|scheme| row.contains(&format!("`{scheme}`")));
+            assert!(
+                rows.any(|row| named(row) && row.ends_with(&format!("| {seeds} |"))),
+                "docs/src/first-run.md has no row of {scenario}, its {seeds} seeds and {schemes:?}"
+            );
+        }
+    }
 }

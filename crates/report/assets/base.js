@@ -75,7 +75,7 @@ function logarithmic(values, most) {
   const all = decades(least / 10, largest * 10, Infinity);
   const low = all.findLast((x) => x <= least * (1 + 1e-9));
   const high = all.find((x) => x > low && x >= largest * (1 - 1e-9));
-  return { scale: { type: "log", domain: [low, high], nice: false }, ticks: { values: decades(low, high, Math.max(most, 2)) } };
+  return { scale: { type: "log", domain: [low, high], nice: false }, ticks: { values: decades(low, high, most) } };
 }
 
 /** The value of a column at a row: a column that says the same of all rows is one value. */

@@ -24,7 +24,7 @@ function config() {
     font: "system-ui, sans-serif",
     view: { stroke: null },
     axis: { ...text, gridColor: line, domainColor: line, tickColor: line, labelFontSize: 11, titleFontSize: 11, labelFlush: true, labelOverlap: "greedy", labelSeparation: 10 },
-    legend: { ...text, labelColor: ink, orient: "bottom", columns: 4, labelLimit: 200, symbolStrokeWidth: 2 },
+    legend: { ...text, labelColor: ink, orient: "bottom", columns: 4, labelLimit: 200, symbolStrokeWidth: 2, symbolOpacity: 1 },
     range: { category: dark() ? CATEGORIES.dark : CATEGORIES.light },
     line: { strokeWidth: 1.8 },
   };
@@ -72,6 +72,9 @@ function redraw() {
   }
 }
 
+/** How many ticks, so many pixels apart, a chart has room for beside what its other axis takes. */
+const room = (id, other, apart) => Math.max(Math.floor((byId(id).clientWidth - other) / apart), 3);
+
 const byArm = (more) => ({ field: "arm", type: "nominal", title: null, sort: null, ...more });
 const armNames = () => group().arms.map((arm) => arm.name);
 
@@ -88,8 +91,7 @@ function distribution(above) {
   if (!values.length) return null;
   const times = values.map((value) => value.x);
   const wide = Math.max(...times) > 8 * Math.min(...times);
-  const width = byId("cdf").clientWidth - 60;
-  const across = wide ? logarithmic(times, width / 60) : { scale: { zero: false, nice: false }, ticks: { tickCount: Math.max(width / 80, 3) } };
+  const across = wide ? logarithmic(times, room("cdf", 60, 42)) : { scale: { zero: false, nice: false }, ticks: { tickCount: room("cdf", 60, 80) } };
   const up = logarithmic(values.filter(({ p }) => p > 0).map(({ p }) => p), 8);
   return {
     data: { values },
@@ -125,11 +127,11 @@ function slowdown() {
       encoding: { x: { field: "text", type: "ordinal", sort: sizes.map((size) => `≤ ${bytes(size)}`), axis: { title: "flow size", labelAngle: 0 } }, xOffset: byArm({ sort: armNames() }), tooltip },
       layer: [
         ...(!quantile ? [] : [{ transform: [{ filter: "datum.q == 'p99'" }], mark: { type: "bar", width: { band: 0.7 }, fillOpacity: 0.15, strokeWidth: 1.5 }, encoding: { y: { field: "y", type: "quantitative" }, color, stroke: { ...color, legend: null } } }]),
-        { transform: [{ filter: "datum.q == 'p50'" }], mark: { type: "bar", width: { band: 0.7 } }, encoding: { y: { field: "y", type: "quantitative", stack: null, axis: { title: "slowdown" } }, color } },
+        { transform: [{ filter: "datum.q == 'p50'" }], mark: { type: "bar", width: { band: 0.7 } }, encoding: { y: { field: "y", type: "quantitative", stack: null, axis: { title: "slowdown", format: "~g" } }, color } },
       ],
     };
   }
-  const across = logarithmic(sizes, (byId("slowdown").clientWidth - 60) / 60);
+  const across = logarithmic(sizes, room("slowdown", 60, 48));
   const up = logarithmic(known.map(({ y }) => y), 8);
   return {
     data: { values },
@@ -164,8 +166,8 @@ function legendColumns(names) {
   return Math.max(Math.floor((width - 80) / (longest * 7 + 36)), 1);
 }
 
-/** Lines over time. */
-function lines(probe, list) {
+/** Lines over time, in the chart `id`. */
+function lines(probe, list, id = probe) {
   if (!list.length) return null;
   const [unit, showValue] = UNITS[probe];
   const scale = probe === "rtt" ? 1e-3 : 1;
@@ -178,7 +180,7 @@ function lines(probe, list) {
     data: { values },
     mark: { type: "line", opacity: many ? 0.35 : 1, strokeWidth: many ? 1 : 1.6 },
     encoding: {
-      x: { field: "t", type: "quantitative", axis: axis("us", null, { tickCount: 6 }), scale: { domain: [0, run().sim_time_s * 1e6], nice: false } },
+      x: { field: "t", type: "quantitative", axis: axis("us", null, { tickCount: room(id, 60, 80) }), scale: { domain: [0, run().sim_time_s * 1e6], nice: false } },
       y: { field: "v", type: "quantitative", axis: axis(unit, null, { tickCount: 5 }), scale: { zero: probe !== "rtt" } },
       ...(many ? { detail: { field: "name" }, color: { value: style("--accent") } } : { color: { field: "name", type: "nominal", title: null, sort: null, legend: list.length > 1 ? { columns: legendColumns(list.map(called)) } : null } }),
       tooltip: [{ field: "name", title: "of" }, { field: "at", title: "at" }, { field: "text", title: "value" }],

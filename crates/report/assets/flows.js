@@ -93,6 +93,6 @@ function flowPanel() {
   fill("flow", h("h3", {}, `Flow ${state.flow}`), h("dl", {}, pairs.map(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
     figures.length ? figures : h("p", { class: "empty" }, "No series of this flow in this report: probes.rate_interval samples flows, and the largest keep their series."));
   for (const [probe, list] of own) {
-    if (list.length) draw(`flow-${probe}`, () => ({ ...lines(probe, list), height: 90 }));
+    if (list.length) draw(`flow-${probe}`, () => ({ ...lines(probe, list, `flow-${probe}`), height: 90 }));
   }
 }

@@ -19,17 +19,15 @@ function points(places) {
   const { unit } = measures[places[0]];
   const ends = known.flatMap(({ median, low, high }) => [median, low ?? median, high]);
   const wide = unit === "us" && Math.min(...ends) > 0 && Math.max(...ends) > 8 * Math.min(...ends);
-  const width = byId("numbers").clientWidth - 150;
-  const across = wide ? logarithmic(ends, width / 60) : { scale: { zero: false, nice: true }, ticks: { tickCount: Math.max(width / 70, 3) } };
+  const across = wide ? logarithmic(ends, room("numbers", 150, 42)) : { scale: { zero: false, nice: false, padding: 8 }, ticks: { tickCount: room("numbers", 150, 70) } };
   const names = places.map((place) => measures[place].name);
   const several = arms.some((arm) => arm.runs.length > 1);
   return {
-    height: { step: POINT * names.length + 8 },
-    autosize: { type: "fit-x", contains: "padding" },
+    height: Math.max((POINT * names.length + 8) * arms.length, 80),
     data: { values },
     encoding: {
       y: { field: "arm", type: "nominal", sort: armNames(), title: null, axis: { labelLimit: 130, grid: true, tickBand: "extent", ticks: false, domain: false } },
-      yOffset: { field: "measure", type: "nominal", sort: names, scale: { paddingInner: 0, paddingOuter: 0.4 } },
+      yOffset: { field: "measure", type: "nominal", sort: names, scale: { paddingOuter: 0.5 } },
       color: { field: "measure", type: "nominal", title: null, scale: { domain: names }, legend: names.length > 1 ? { columns: legendColumns(names) } : null },
       tooltip: [{ field: "arm", title: "run" }, { field: "measure", title: "number" }, { field: "text", title: several ? "median" : "value" }, ...(several ? [{ field: "interval", title: "95% interval" }] : [])],
     },
@@ -41,8 +39,9 @@ function points(places) {
   };
 }
 
-const pointsCaption = (places) => {
+/** What a chart of these measures shows; several have a name in common. */
+function pointsCaption(places, name) {
   const { arms, measures } = group();
-  const names = places.map((place) => measures[place].name).join(", ");
-  return `${names}${arms.some((arm) => arm.runs.length > 1) ? ": medians over the seeds, and their 95% intervals" : ""}`;
-};
+  const several = arms.some((arm) => arm.runs.length > 1);
+  return `${places.length === 1 ? measures[places[0]].name : name}${several ? ": medians over the seeds, and their 95% intervals" : ""}`;
+}

@@ -21,9 +21,9 @@ function showGroup() {
   const { question } = group();
   byId("question").textContent = question.text;
   byId("charts").append(...question.charts.map((id) => byId(id).closest("figure")));
-  for (const id of ["numbers", "fairness"]) {
+  for (const [id, name] of [["numbers", "Completion times"], ["fairness", "Jain's index of the rates"]]) {
     draw(id, () => points(question[id]));
-    byId(`${id}-caption`).textContent = pointsCaption(question[id]);
+    byId(`${id}-caption`).textContent = pointsCaption(question[id], name);
   }
   sideBySide();
   completion();

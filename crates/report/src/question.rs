@@ -37,7 +37,7 @@ impl Question {
         }
     }
 
-    /// What a page holds of it: the question in words, its charts in order, and which of the measures each chart of numbers
+    /// The part of a page that holds it: the question in words, its charts in order, and which of the measures each chart of numbers
     /// draws.
     pub(crate) fn page(self, measures: &[Measure]) -> Value {
         let (text, charts) = match self {
