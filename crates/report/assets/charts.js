@@ -178,7 +178,8 @@ function lines(probe, list, id = probe) {
   const many = list.length > LINES;
   return {
     data: { values },
-    mark: { type: "line", opacity: many ? 0.35 : 1, strokeWidth: many ? 1 : 1.6 },
+    // A line of one sample would not be seen.
+    mark: { type: "line", opacity: many ? 0.35 : 1, strokeWidth: many ? 1 : 1.6, point: !many && values.length <= 12 * list.length ? { size: 18 } : false },
     encoding: {
       x: { field: "t", type: "quantitative", axis: axis("us", null, { tickCount: room(id, 60, 80) }), scale: { domain: [0, run().sim_time_s * 1e6], nice: false } },
       y: { field: "v", type: "quantitative", axis: axis(unit, null, { tickCount: 5 }), scale: { zero: probe !== "rtt" } },
