@@ -46,6 +46,8 @@ fn lines(resolved: &Resolved, world: &World) -> Vec<String> {
         let sites = format!("pair between sites {} and {}", pair.from, pair.to);
         path(if several { &sites } else { "pair between the sites" }, Some(pair.path))
     }));
+    let links = resolved.scenario().topology.link.lines(&world.spec.network);
+    lines.extend(links.expect("the world was built with these patterns"));
     let load = &world.offered_load;
     let wan = load.wan.iter().map(|way| (format!("wan {} to {}", way.from, way.to), way.load));
     let tiers = [("host".to_owned(), load.host), ("fabric".to_owned(), load.fabric)].into_iter().chain(wan);

@@ -1,6 +1,7 @@
 //! Paired ratios of arms, and why some do not pair.
 
-use crate::group::{Arm, Group, differences, group, groups};
+use crate::axes::differences;
+use crate::group::{Arm, Group, group, groups};
 use crate::load::{ReportError, Run};
 use crate::verdict::{Verdict, timeouts_note, unended, verdicts};
 use farspan_metrics::{FlowRow, Measure, measures, summarize};

@@ -1,8 +1,7 @@
 //! Which runs stand side by side: those of a scenario; and which are seeds of one arm: those that differ in nothing else.
 
 use crate::load::Run;
-use std::collections::BTreeSet;
-use toml::{Table, Value};
+use toml::Table;
 
 /// Runs of one scenario.
 #[derive(Clone, Debug)]
@@ -66,7 +65,7 @@ pub(crate) fn group(name: String, runs: Vec<Run>) -> Group {
     for run in runs {
         let program = run.text("farspan_version").to_owned() + run.text("commit");
         // A control from elsewhere stands in no scenario: the scheme is called after it.
-        let key = (program, run.text("scheme").to_owned(), apart_from_seed(&run));
+        let key = (program, run.text("scheme").to_owned(), run.apart_from_seed());
         let fits =
             |of: &dyn Fn(&[Run]) -> bool| arms.iter().position(|(known, arm)| *known == key && of(arm));
         // Seeds may lie in several of the folders that were asked for; the same seed in two of them makes two arms.
@@ -93,15 +92,6 @@ pub(crate) fn group(name: String, runs: Vec<Run>) -> Group {
     Group { name, arms, notes }
 }
 
-/// The scenario of a run without its seed and description: runs of one arm have it in common.
-fn apart_from_seed(run: &Run) -> Table {
-    let mut table = run.scenario.clone();
-    for key in ["seed", "description"] {
-        table.remove(key);
-    }
-    table
-}
-
 /// A name for each arm: the scheme, and as much more as it takes to distinguish them.
 fn names(arms: &[Vec<Run>]) -> Vec<String> {
     let first =
@@ -115,7 +105,8 @@ fn names(arms: &[Vec<Run>]) -> Vec<String> {
         above.map_or(one, |above| above.to_string_lossy().into_owned())
     };
     let whole = |run: &Run| run.folder.display().to_string();
-    let more: [&dyn Fn(&Run) -> String; 3] = [&|run| run.text("profile").to_owned(), &folder, &whole];
+    let more: [&dyn Fn(&Run) -> String; 4] =
+        [&|run| run.text("profile").to_owned(), &|run| run.constants.clone(), &folder, &whole];
     for more in more {
         let (known, more) = (names.clone(), first(more));
         // It distinguishes arms of one name if it is not equal in all of them.
@@ -127,83 +118,6 @@ fn names(arms: &[Vec<Run>]) -> Vec<String> {
         }
     }
     names
-}
-
-/// Where two scenarios differ, the seed and the words aside, and constants of the scheme if it is another: key, value here,
-/// value there.
-pub(crate) fn differences(here: &Run, there: &Run) -> Vec<(String, String, String)> {
-    let same_scheme = here.text("scheme") == there.text("scheme");
-    let bare = |run: &Run| {
-        let mut table = apart_from_seed(run);
-        if !same_scheme {
-            table.remove("scheme");
-        }
-        table
-    };
-    let mut found = Vec::new();
-    differ("", Some(&Value::Table(bare(here))), Some(&Value::Table(bare(there))), &mut found);
-    found
-}
-
-/// Names the axes of a sweep's runs, where they differ in more than scheme and seed: runs of other values are no arms of one
-/// comparison.
-pub(crate) fn name_axes(runs: &mut [Run]) {
-    let bare = |run: &Run| {
-        let mut table = apart_from_seed(run);
-        table.remove("scheme");
-        Value::Table(table)
-    };
-    let scenarios: BTreeSet<String> = runs.iter().map(|run| run.text("scenario").to_owned()).collect();
-    for scenario in scenarios {
-        let mut of: Vec<&mut Run> = runs.iter_mut().filter(|run| run.text("scenario") == scenario).collect();
-        let first = bare(of[0]);
-        let mut found = Vec::new();
-        for run in &of {
-            let mut here = Vec::new();
-            differ("", Some(&first), Some(&bare(run)), &mut here);
-            found.push(here);
-        }
-        let mut keys: Vec<(String, String)> = Vec::new();
-        for (key, value, _) in found.iter().flatten() {
-            if !keys.iter().any(|(known, _)| known == key) {
-                keys.push((key.clone(), value.clone()));
-            }
-        }
-        for (run, here) in of.iter_mut().zip(&found) {
-            let value = |(key, first): &(String, String)| {
-                let own = here.iter().find(|(known, ..)| known == key).map_or(first, |(_, _, value)| value);
-                format!("{key} {}", own.trim_matches('"'))
-            };
-            run.axes = keys.iter().map(value).collect::<Vec<_>>().join(", ");
-        }
-    }
-}
-
-fn differ(
-    path: &str,
-    here: Option<&Value>,
-    there: Option<&Value>,
-    found: &mut Vec<(String, String, String)>,
-) {
-    match (here, there) {
-        (Some(Value::Table(a)), Some(Value::Table(b))) => {
-            let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
-            for key in keys {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                differ(&path, a.get(key), b.get(key), found);
-            }
-        }
-        (Some(Value::Array(a)), Some(Value::Array(b))) if a.len() == b.len() => {
-            for (i, (a, b)) in a.iter().zip(b).enumerate() {
-                differ(&format!("{path}[{i}]"), Some(a), Some(b), found);
-            }
-        }
-        _ if here == there => {}
-        _ => {
-            let text = |value: Option<&Value>| value.map_or_else(|| "not set".to_owned(), Value::to_string);
-            found.push((path.to_owned(), text(here), text(there)));
-        }
-    }
 }
 
 #[cfg(test)]
@@ -220,7 +134,8 @@ pub(crate) mod testing {
         Run {
             folder: format!("/no/such/{scheme}-{commit}/seed-{seed}").into(),
             root: 0,
-            axes: String::new(),
+            title: String::new(),
+            constants: String::new(),
             summary,
             scenario: format!("name = '{scheme}'\n{scenario}").parse().unwrap(),
             flows: Vec::new(),
@@ -233,6 +148,7 @@ pub(crate) mod testing {
 mod tests {
     use super::testing::run;
     use super::*;
+    use crate::axes::differences;
 
     #[test]
     fn interrupted_runs_are_drawn_only_where_there_is_no_other() {
@@ -262,27 +178,5 @@ mod tests {
         assert_eq!(found, [("scheme.k".to_owned(), "3".to_owned(), "4".to_owned())]);
         let other = differences(&here, &run("gemini", 1, "a", false, four));
         assert_eq!(other.iter().map(|(key, ..)| key.as_str()).collect::<Vec<_>>(), ["name"]);
-    }
-
-    #[test]
-    fn runs_of_a_sweep_are_grouped_by_their_axes() {
-        let of = |scheme: &str, k: u32, seed| {
-            run(
-                scheme,
-                seed,
-                "a",
-                false,
-                &format!("[scheme]\nname = '{scheme}'\n[topology]\nk = {k}\nsize = '{k}B'"),
-            )
-        };
-        let mut runs = vec![of("uno", 4, 1), of("uno", 4, 2), of("uno", 8, 1), of("gemini", 8, 1)];
-        runs.iter_mut().for_each(|run| drop(run.scenario.remove("name")));
-        name_axes(&mut runs);
-        let groups = groups(runs);
-        let names: Vec<_> = groups.iter().map(|group| (group.name.as_str(), group.arms.len())).collect();
-        assert_eq!(
-            names,
-            [("s, topology.k 4, topology.size 4B", 1), ("s, topology.k 8, topology.size 8B", 2)]
-        );
     }
 }

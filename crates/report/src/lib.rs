@@ -31,6 +31,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod axes;
 mod compare;
 mod curve;
 mod detail;

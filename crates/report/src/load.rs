@@ -1,6 +1,6 @@
 //! Finds runs below a folder and reads them.
 
-use crate::group::name_axes;
+use crate::axes::name_axes;
 use farspan_metrics::{FlowRow, PortRow, ReadError, read_flows, read_ports, read_runs};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -78,8 +78,10 @@ pub struct Run {
     pub folder: PathBuf,
     /// Which of the folders that were asked for it lies in, from 0.
     pub root: usize,
-    /// The axes of the sweep that it is of, with its values; empty if there are none.
-    pub axes: String,
+    /// The heading that its sweep gives it: the scenario, and its values of the axes; empty if it is of no sweep.
+    pub(crate) title: String,
+    /// The constants of its scheme in which runs of its sweep differ.
+    pub(crate) constants: String,
     /// `summary.json`.
     pub summary: Value,
     /// `scenario.toml`.
@@ -100,8 +102,16 @@ impl Run {
     /// The scenario's name, with the axes of its sweep.
     #[must_use]
     pub fn title(&self) -> String {
-        let name = self.text("scenario");
-        if self.axes.is_empty() { name.to_owned() } else { format!("{name}, {}", self.axes) }
+        if self.title.is_empty() { self.text("scenario").to_owned() } else { self.title.clone() }
+    }
+
+    /// Its scenario without seed and description: runs of one arm have it in common.
+    pub(crate) fn apart_from_seed(&self) -> toml::Table {
+        let mut table = self.scenario.clone();
+        for key in ["seed", "description"] {
+            table.remove(key);
+        }
+        table
     }
 
     /// The seed.
@@ -243,7 +253,16 @@ fn read(folder: &Path, root: usize, path: &Path, summary: Value) -> Result<Run, 
     })?;
     let flows = read_flows(&folder.join("flows.parquet"))?;
     let ports = read_ports(&folder.join("ports.parquet"))?;
-    Ok(Run { folder: folder.to_owned(), root, axes: String::new(), summary, scenario, flows, ports })
+    Ok(Run {
+        folder: folder.to_owned(),
+        root,
+        title: String::new(),
+        constants: String::new(),
+        summary,
+        scenario,
+        flows,
+        ports,
+    })
 }
 
 fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, ReportError> {

@@ -159,6 +159,14 @@ pub enum Problem {
     /// A file that the scenario names, with a place of its own.
     #[error(transparent)]
     File(Box<ScenarioError>),
+    /// A value of a topology file that a parameter stands for.
+    #[error("${name}: {problem}")]
+    OfParameter {
+        /// The parameter.
+        name: String,
+        /// The problem of its value.
+        problem: Box<Problem>,
+    },
     /// A pattern of flows.
     #[error(transparent)]
     Pattern(#[from] PatternError),
@@ -222,6 +230,7 @@ impl Problem {
             Self::Topology(error) => error.cure.clone(),
             Self::Graph(error) => error.cure.clone(),
             Self::Rule { cure, .. } => cure.clone(),
+            Self::OfParameter { problem, .. } => problem.cure(),
             Self::Unreadable { .. }
             | Self::Range(_)
             | Self::File(_)

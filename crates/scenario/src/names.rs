@@ -105,6 +105,11 @@ const LISTED: usize = 16;
 
 /// Names by their stems, in a few words: `border0..1, host0..15, gateway`.
 pub(crate) fn ranges<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    first_ranges(names, LISTED)
+}
+
+/// [`ranges`], of at most so many stems.
+pub(crate) fn first_ranges<'a>(names: impl IntoIterator<Item = &'a str>, most: usize) -> String {
     let mut stems: BTreeMap<&str, Option<(u64, u64)>> = BTreeMap::new();
     for name in names {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -121,17 +126,28 @@ pub(crate) fn ranges<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         Some((only, _)) => format!("{stem}{only}"),
         None => (*stem).to_owned(),
     };
-    let more = if stems.len() > LISTED { ", ..." } else { "" };
-    stems.iter().take(LISTED).map(said).collect::<Vec<_>>().join(", ") + more
+    let more = if stems.len() > most { ", ..." } else { "" };
+    stems.iter().take(most).map(said).collect::<Vec<_>>().join(", ") + more
 }
 
 /// The cure for a name or a pattern of ports that fits none of `ports`.
 #[must_use]
 pub fn port_cure(text: &str, ports: &[String]) -> String {
-    let near = hint(text, ports.iter().map(String::as_str));
     let ends = |port: &'_ String| port.split_once("->").map_or(0, |(from, _)| from.len());
-    let nodes = ranges(ports.iter().map(|port| &port[..ends(port)]));
+    let nodes = || ports.iter().map(|port| &port[..ends(port)]);
+    let near = match hint(text, ports.iter().map(String::as_str)) {
+        near if near.is_empty() => end_hint(text, nodes),
+        near => near,
+    };
+    let nodes = ranges(nodes());
     format!("{near}Links and their ports are FROM->TO#n, * stands for any text, and nodes are: {nodes}")
+}
+
+/// Of a pattern FROM->TO#n, the node that was probably meant by an end that fits none.
+fn end_hint<'a, I: Iterator<Item = &'a str>>(pattern: &str, nodes: impl Fn() -> I) -> String {
+    let ends = pattern.split("->").map(|end| end.split('#').next().unwrap_or_default());
+    let mut strange = ends.filter(|end| !nodes().any(|node| matches(end, node)));
+    strange.next().map_or_else(String::new, |end| hint(end.trim_matches(['*', '?']), nodes()))
 }
 
 /// Whether the whole of a name fits a pattern: `*` stands for anything, `?` for one character, `[0..7]` for a number.
@@ -190,6 +206,10 @@ mod tests {
             port_cure("nowhere", &ports),
             "Links and their ports are FROM->TO#n, * stands for any text, and nodes are: host1, tor0"
         );
+        for (pattern, near) in [("hots1->*", "host1"), ("*->hots1#*", "host1")] {
+            let cure = port_cure(pattern, &ports);
+            assert!(cure.starts_with(&format!("did you mean {near:?}? ")), "{cure}");
+        }
         assert!(port_cure("tor0->host1", &ports).starts_with("did you mean \"tor0->host1#0\"? "));
     }
 

@@ -2,6 +2,7 @@
 
 use crate::draw::{Draw, is_range};
 use crate::point::Point;
+use farspan_scenario::table::join;
 use farspan_scenario::{
     BuiltIn, Document, LONGEST_SCENARIO, Place, Problem, Request, ScenarioError, read_file, seeds, utf8,
 };
@@ -200,10 +201,10 @@ impl File {
         let mut found = Vec::new();
         match self.document.table.get(table) {
             None => {}
-            Some(Value::Table(inner)) => leaves("", inner, &mut found),
+            Some(Value::Table(inner)) => leaves("", table, inner, &mut found),
             Some(other) => return Err(self.wrong(table, other, "a table, such as \"topology.k\" = [4, 8]")),
         }
-        Ok(found.into_iter().map(|(key, value)| (key.clone(), format!("{table}.{key}"), value)).collect())
+        Ok(found)
     }
 
     fn seeds(&self) -> Result<Option<Axis>, ScenarioError> {
@@ -329,13 +330,15 @@ impl File {
     }
 }
 
-/// The values of a table and of the tables in it, by dotted key. A range of a draw is a value.
-fn leaves<'a>(above: &str, table: &'a Table, found: &mut Vec<(String, &'a Value)>) {
+/// The values of a table and of the tables in it, by their key in a scenario and their path in the file. A range of a draw is a
+/// value. A key of the table itself can be a path: `"topology.wan.rtt"`.
+fn leaves<'a>(above: &str, path: &str, table: &'a Table, found: &mut Vec<(String, String, &'a Value)>) {
     for (key, value) in table {
-        let key = if above.is_empty() { key.clone() } else { format!("{above}.{key}") };
+        let path = join(path, key);
+        let key = if above.is_empty() { key.clone() } else { join(above, key) };
         match value {
-            Value::Table(inner) if !is_range(inner) => leaves(&key, inner, found),
-            value => found.push((key, value)),
+            Value::Table(inner) if !is_range(inner) => leaves(&key, &path, inner, found),
+            value => found.push((key, path, value)),
         }
     }
 }
@@ -391,6 +394,30 @@ mod tests {
         let tables = sweep(&format!("{HEAD}[grid.topology]\nwan.rtt = ['1ms', '2ms']\n")).unwrap();
         let names = |sweep: &Sweep| sweep.points.iter().map(|p| p.resolved.to_toml()).collect::<Vec<_>>();
         assert_eq!(names(&dotted), names(&tables));
+    }
+
+    #[test]
+    fn a_pattern_of_links_is_an_axis_and_a_range() {
+        let delays = |sweep: &Sweep| {
+            let of = |point: &Point| point.resolved.text().topology.link.0[0].1.delay.unwrap().to_string();
+            sweep.points.iter().map(of).collect::<Vec<_>>()
+        };
+        for grid in [
+            "[grid]\n'topology.link[\"border0->*\"].delay' = ['1ms', '2ms']\n",
+            "[grid]\n\"topology.link['border0->*'].delay\" = ['1ms', '2ms']\n",
+            "[grid.topology.link.'border0->*']\ndelay = ['1ms', '2ms']\n",
+        ] {
+            let sweep = sweep(&format!("{HEAD}{grid}")).unwrap();
+            assert_eq!(delays(&sweep), ["1ms", "2ms"], "{grid}");
+            assert!(sweep.points[0].parameters[0].0.ends_with(".delay"), "{:?}", sweep.points[0].parameters);
+        }
+        let draw = "[draw]\ncount = 9\n'topology.link[\"*\"].delay' = { from = '1us', to = '9us' }\n";
+        let drawn = sweep(&format!("{HEAD}{draw}")).unwrap();
+        assert_eq!(drawn.points.len(), 9);
+        let wrong = said(&format!("{HEAD}[grid.topology.link.'a->*']\ndelay = ['1ms', '2 parsecs']\n"));
+        assert!(wrong.starts_with("s.toml:3:17: topology.link[\"a->*\"].delay: "), "{wrong}");
+        let twice = said(&format!("{HEAD}[grid]\n'topology.link[\"*\"].delay' = ['1ms', '1ms']\n"));
+        assert!(twice.starts_with("s.toml:3:38: "), "{twice}");
     }
 
     #[test]

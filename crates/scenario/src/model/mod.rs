@@ -5,6 +5,7 @@
 //! a text again, with every default spelled out.
 
 mod fault;
+mod link_changes;
 mod ports;
 mod proxy;
 mod schema;
@@ -13,6 +14,7 @@ mod topology;
 mod workload;
 
 pub use fault::{Fault, LinkChoice, LinkEvent, LinkFault, LinkFaultText};
+pub use link_changes::{LinkChange, LinkChanges};
 pub use ports::{
     FullBuffer, Pfc, PfcText, Phantom, PhantomText, Pool, PoolText, Ports, PortsText, Red, RedText,
     Thresholds,

@@ -1,10 +1,12 @@
 //! Hosts, switches, links: as a text has them, and resolved by shape.
 
+use super::link_changes::LinkChanges;
 use super::tables::tables;
-use crate::value::{Jitter, Oversubscription, TopologyKind};
+use crate::value::{Jitter, Oversubscription, Parameter, TopologyKind};
 use farspan_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Hosts, switches, links.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -67,6 +69,13 @@ pub struct TopologyText {
     pub two_sites: Option<bool>,
     /// The links between the sites.
     pub wan: Option<WanText>,
+    /// From_file: values for the parameters of the file, by name, in place of those in its table [parameters]. Default: the file's.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, Parameter>,
+    /// Changes of links, by name or pattern, such as "west-*->east-*": * stands for any text, and both directions are meant. Where
+    /// several fit a link, the last one counts. Default: none.
+    #[serde(skip_serializing_if = "LinkChanges::is_empty")]
+    pub link: LinkChanges,
 }
 
 tables! {
@@ -110,6 +119,8 @@ pub struct Topology {
     pub jitter: Jitter,
     /// Data bytes that a port holds.
     pub buffer: Bytes,
+    /// Changes of links by pattern.
+    pub link: LinkChanges,
 }
 
 /// The shape of a network. Keys are those of [`TopologyText`].
@@ -168,6 +179,8 @@ pub enum Shape {
     FromFile {
         /// The file, or the name of a built-in one.
         file: String,
+        /// The values of its parameters, all of them.
+        parameters: BTreeMap<String, Parameter>,
     },
 }
 
@@ -308,6 +321,7 @@ impl From<&Topology> for TopologyText {
             switch_delay: Some(topology.switch_delay),
             jitter: Some(topology.jitter),
             buffer: Some(topology.buffer),
+            link: topology.link.clone(),
             ..Self::default()
         };
         text.kind = Some(match &topology.shape {
@@ -356,8 +370,8 @@ impl From<&Topology> for TopologyText {
                 (text.hosts, text.host_delays) = (Some(*hosts), host_delays.clone());
                 TopologyKind::Star
             }
-            Shape::FromFile { file } => {
-                text.file = Some(file.clone());
+            Shape::FromFile { file, parameters } => {
+                (text.file, text.parameters) = (Some(file.clone()), parameters.clone());
                 TopologyKind::FromFile
             }
         });

@@ -23,7 +23,9 @@ pub(super) fn digests(
     others: bool,
 ) -> Result<BTreeMap<String, String>, ValueError> {
     let network = match &topology.shape {
-        Shape::FromFile { file } => Some(file.as_str()).filter(|file| BuiltInTopology::named(file).is_none()),
+        Shape::FromFile { file, .. } => {
+            Some(file.as_str()).filter(|file| BuiltInTopology::named(file).is_none())
+        }
         _ => None,
     };
     let of_parts = workload.iter().flat_map(of_part);

@@ -3,16 +3,17 @@
 use super::{Context, need};
 use crate::catalog::builtin::BuiltInTopology;
 use crate::error::{Problem, ValueError};
-use crate::limits::{FASTEST, MOST_SWITCHES, SLOWEST, within};
+use crate::limits::{FASTEST, LARGEST_BUFFER, LONGEST_DELAY, MOST_SWITCHES, SLOWEST, each_within, within};
 use crate::model::{
-    Backbone, BackboneText, Between, Borders, FatTree, LeafSpine, Shape, Sides, Topology, TopologyText, Wan,
+    Backbone, BackboneText, Between, Borders, FatTree, LeafSpine, LinkChange, LinkChanges, Shape, Sides,
+    Topology, TopologyText, Wan,
 };
-use crate::topology::{self, Defaults};
+use crate::topology::{Base, Defaults, TopologyDocument};
 use crate::value::{Jitter, Oversubscription, TopologyKind};
 use farspan_units::{Bytes, Duration, Rate};
 
 /// The keys that apply to every kind of topology.
-const COMMON: &[&str] = &["link_rate", "link_delay", "switch_delay", "jitter", "buffer"];
+const COMMON: &[&str] = &["link_rate", "link_delay", "switch_delay", "jitter", "buffer", "link"];
 
 /// Whether a key applies to a kind of topology.
 pub(crate) fn applies(kind: TopologyKind, key: &str) -> bool {
@@ -48,7 +49,7 @@ const fn own_keys(kind: TopologyKind) -> &'static [&'static str] {
         TopologyKind::Dumbbell => &["hosts", "bottleneck_rate", "bottleneck_delay", "two_sites", "wan"],
         TopologyKind::ParkingLot => &["bottlenecks", "hosts", "bottleneck_rate", "bottleneck_delay"],
         TopologyKind::Star => &["hosts", "host_delays"],
-        TopologyKind::FromFile => &["file"],
+        TopologyKind::FromFile => &["file", "parameters"],
     }
 }
 
@@ -69,15 +70,20 @@ impl Context<'_> {
         jitter: Jitter,
     ) -> Result<(Topology, usize), ValueError> {
         let kind = written.kind.unwrap_or(TopologyKind::DualFatTree);
+        if kind == TopologyKind::FromFile && self.source.has("topology.wan") {
+            return Err(no_wan());
+        }
         let elsewhere = match kind {
             TopologyKind::FromFile => "sites, nodes and links stand in its file",
             _ => "",
         };
         self.only("topology", kind.name(), &[own_keys(kind), COMMON].concat(), elsewhere)?;
         let of_file = match kind {
-            TopologyKind::FromFile => Some(self.defaults_of_file(&mut written)?),
+            TopologyKind::FromFile => Some(self.fill_from_file(&mut written)?),
             _ => None,
         };
+        check_links(&written.link)?;
+        let link = std::mem::take(&mut written.link);
         let all = All {
             link_rate: written.link_rate.unwrap_or(Rate::from_gbps(100)),
             link_delay: written.link_delay.unwrap_or(Duration::from_us(1)),
@@ -89,9 +95,14 @@ impl Context<'_> {
             link_rate: all.link_rate,
             link_delay: all.link_delay,
             buffer: all.buffer,
+            link,
             shape: self.shape(kind, written, &all)?,
         };
-        let sites = if topology.wan().is_some() { 2 } else { of_file.unwrap_or(1) };
+        if let Some(file) = of_file.as_ref().filter(|_| !topology.link.is_empty()) {
+            file.changed_network(&Base::of(&topology), &topology.link)?;
+        }
+        let of_file = of_file.map_or(1, |file| file.sites());
+        let sites = if topology.wan().is_some() { 2 } else { of_file };
         Ok((topology, sites))
     }
 
@@ -142,7 +153,8 @@ impl Context<'_> {
                 Shape::Star { hosts, host_delays }
             }
             TopologyKind::FromFile => {
-                Shape::FromFile { file: need(|| "topology.file".to_owned(), FILE, written.file)? }
+                let file = need(|| "topology.file".to_owned(), FILE, written.file)?;
+                Shape::FromFile { file, parameters: written.parameters }
             }
         })
     }
@@ -161,13 +173,13 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Puts what a topology file says of all links where the scenario says nothing; gives the number of sites.
-    fn defaults_of_file(&self, written: &mut TopologyText) -> Result<usize, ValueError> {
+    /// Puts what a topology file says of all links, and its parameters, where the scenario says nothing.
+    fn fill_from_file(&self, written: &mut TopologyText) -> Result<TopologyDocument, ValueError> {
         let key = "topology.file";
         let file = need(|| key.to_owned(), FILE, written.file.take())?;
         let file = if BuiltInTopology::named(&file).is_some() { file } else { self.absolute(key, &file) };
-        let topology = topology::TopologyDocument::open(&file)
-            .map_err(|error| ValueError::new(key, Problem::File(Box::new(error))))?;
+        let topology = TopologyDocument::of_scenario(&file, &written.parameters)?;
+        written.parameters = topology.parameters().clone();
         let Defaults { rate, delay, buffer, switch_delay } = topology.file().defaults;
         written.file = Some(file);
         written.link_rate = written.link_rate.or(rate);
@@ -176,7 +188,7 @@ impl Context<'_> {
         if !self.source.has("topology.buffer") {
             written.buffer = buffer.or(written.buffer);
         }
-        Ok(topology.sites())
+        Ok(topology)
     }
 
     /// Refuses keys of a table that do not apply to its kind; `elsewhere`: where others stand, if anywhere.
@@ -195,6 +207,29 @@ impl Context<'_> {
             Err(ValueError::new(path, Problem::NotApplicable { kind: kind.to_owned(), key, keys, elsewhere }))
         })
     }
+}
+
+/// The cure for who looks for the RTT between the sites of a topology file.
+fn no_wan() -> ValueError {
+    let cure = "sites, nodes and links stand in its file: change links by a pattern, such as topology.link[\"west-*->east-*\"].delay \
+                (.rate, .buffer), or write delay = \"$wan_delay\" at them, wan_delay = \"10ms\" below [parameters], and set \
+                topology.parameters.wan_delay";
+    ValueError::rule("topology.wan", "from_file has no \"wan\"", cure)
+}
+
+/// Checks what patterns change; whether they fit links, shows the network.
+fn check_links(links: &LinkChanges) -> Result<(), ValueError> {
+    for (pattern, change) in &links.0 {
+        let path = LinkChanges::path(pattern);
+        let of = |key: &str| format!("{path}.{key}");
+        if *change == LinkChange::default() {
+            return Err(ValueError::missing(path, "delay, rate or buffer, such as delay = \"2ms\""));
+        }
+        each_within(&of("delay"), change.delay, Duration::ZERO, LONGEST_DELAY)?;
+        each_within(&of("rate"), change.rate, SLOWEST, FASTEST)?;
+        each_within(&of("buffer"), change.buffer, Bytes::new(1), LARGEST_BUFFER)?;
+    }
+    Ok(())
 }
 
 /// The spines of a leaf-spine and its oversubscription: one follows from the other, and both must fit if both are given.

@@ -56,7 +56,8 @@ impl ValueError {
         let path = match &self.path {
             inner if inner.is_empty() => step.to_owned(),
             inner if inner.starts_with('[') => format!("{step}{inner}"),
-            inner => join(step, inner),
+            inner if step.is_empty() => inner.clone(),
+            inner => format!("{step}.{inner}"),
         };
         Self { path, ..self }
     }
@@ -322,12 +323,12 @@ impl<'de> de::MapAccess<'de> for Entries<'de> {
         let Some((key, _)) = self.current else { return Ok(None) };
         seed.deserialize(BorrowedStrDeserializer::new(key))
             .map(Some)
-            .map_err(|error: ValueError| error.below(key))
+            .map_err(|error: ValueError| error.below(&join("", key)))
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, ValueError> {
         let (key, value) = self.current.take().expect("serde asks for a value after its key");
-        seed.deserialize(Reader(value)).map_err(|error| error.below(key))
+        seed.deserialize(Reader(value)).map_err(|error| error.below(&join("", key)))
     }
 }
 

@@ -55,7 +55,8 @@ impl Keys {
     fn children<'a>(&'a self, nodes: &[&'a Value], key: &str) -> Vec<&'a Value> {
         let mut children = Vec::new();
         for node in nodes {
-            if let Some(child) = node.get("properties").and_then(|p| p.get(key)) {
+            let child = node.get("properties").and_then(|properties| properties.get(key));
+            if let Some(child) = child.or_else(|| of_any(node)) {
                 self.flatten(child, &mut children);
             }
         }
@@ -77,12 +78,13 @@ impl Keys {
     fn check_table(&self, path: &str, table: &toml::Table, nodes: &[&Value]) -> Result<(), ValueError> {
         let nodes = self.of_name(nodes, table);
         let known = known_keys(&nodes);
-        if known.is_empty() {
+        let takes_any = nodes.iter().any(|node| of_any(node).is_some());
+        if known.is_empty() && !takes_any {
             return Ok(());
         }
         for (key, value) in table {
             let here = join(path, key);
-            if !known.contains(&key.as_str()) {
+            if !takes_any && !known.contains(&key.as_str()) {
                 return Err(unknown_key(&here, key, &known));
             }
             let children = self.children(&nodes, key);
@@ -133,6 +135,16 @@ impl Keys {
 
     /// The keys below a table at `path` (through arrays), for `--set`; none if the path is unknown.
     pub fn below(&self, path: &[&str]) -> Vec<String> {
+        known_keys(&self.nodes(path)).into_iter().map(str::to_owned).collect()
+    }
+
+    /// Whether the table at `path` takes keys of any name.
+    pub fn takes_any(&self, path: &[&str]) -> bool {
+        self.nodes(path).into_iter().any(|node| of_any(node).is_some())
+    }
+
+    /// The nodes that describe the table at `path`, or the items of the list there.
+    fn nodes(&self, path: &[&str]) -> Vec<&Value> {
         let mut nodes = Vec::new();
         self.flatten(&self.root, &mut nodes);
         for key in path {
@@ -145,8 +157,13 @@ impl Keys {
                 }
             }
         }
-        known_keys(&nodes).into_iter().map(str::to_owned).collect()
+        nodes
     }
+}
+
+/// The schema of the values of a table whose keys may be any, such as one of links by pattern.
+fn of_any(node: &Value) -> Option<&Value> {
+    node.get("additionalProperties").filter(|schema| schema.is_object())
 }
 
 /// Follows references and alternatives of a schema down to the nodes that say something themselves.

@@ -5,10 +5,11 @@ mod rivals;
 
 use crate::error::{Place, ScenarioError, ValueError};
 use crate::model::ScenarioText;
-use crate::table::{join, overlay};
+use crate::table::overlay;
 use crate::text::document::{self, Document};
+use crate::text::path::{Step, at_position, check, put, render, steps};
 use crate::text::reader::read;
-use crate::text::schema::{Keys, unknown_key};
+use crate::text::schema::Keys;
 use crate::value::WorkloadKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -212,9 +213,9 @@ impl Source {
     fn at(&self, path: &str) -> Option<&Value> {
         let mut steps = steps(path).ok()?.into_iter();
         let first = steps.next()?;
-        let mut value = index(self.table.get(&first.key)?, first.index)?;
+        let mut value = at_position(self.table.get(&first.key)?, first.index)?;
         for Step { key, index: i } in steps {
-            value = index(value.get(&key)?, i)?;
+            value = at_position(value.get(&key)?, i)?;
         }
         Some(value)
     }
@@ -255,9 +256,10 @@ impl Source {
     fn change(&mut self, path: &str, value: &Value, origin: &Origin) -> Result<(), ScenarioError> {
         let at_key = |error: ValueError| error.at(origin.key_place());
         let steps = steps(path).map_err(at_key)?;
-        check_path(path, &steps).map_err(at_key)?;
+        check(path, &steps).map_err(at_key)?;
         let targets = self.targets(path, &steps, value).map_err(at_key)?;
         for target in &targets {
+            self.move_to_the_end(target);
             put(&mut self.table, target, value.clone()).map_err(at_key)?;
             self.make_way(target, origin);
             self.changes.push(Change { path: render(target), origin: origin.clone() });
@@ -270,6 +272,20 @@ impl Source {
             ValueError { path: format!("{path}{rest}"), ..error }.at(origin.place(&rest))
         };
         read::<ScenarioText>("", &self.table).map(|_| ()).map_err(as_written)
+    }
+
+    /// Of patterns of links the last one counts: one that is set again comes behind the others.
+    fn move_to_the_end(&mut self, target: &[Step]) {
+        let [topology, link, pattern, ..] = target else { return };
+        if (topology.key.as_str(), link.key.as_str()) != ("topology", "link") {
+            return;
+        }
+        let links = self.table.get_mut("topology").and_then(|topology| topology.get_mut("link"));
+        if let Some(links) = links.and_then(Value::as_table_mut)
+            && let Some(change) = links.remove(&pattern.key)
+        {
+            links.insert(pattern.key.clone(), change);
+        }
     }
 
     /// Of keys that exclude each other, one that was just set takes the place of what it was set over, but not of what was
@@ -387,97 +403,6 @@ pub(crate) const fn knobs(kind: WorkloadKind) -> &'static [&'static str] {
             "start",
             "trigger_delay",
         ],
-    }
-}
-
-/// One step of a path: a key, and perhaps a position in an array.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Step {
-    key: String,
-    index: Option<usize>,
-}
-
-/// The steps of `workload[1].load`.
-fn steps(path: &str) -> Result<Vec<Step>, ValueError> {
-    let step = |text: &str| {
-        let (key, index) = match text.split_once('[') {
-            None => (text, None),
-            Some((key, rest)) => (key, Some(rest.strip_suffix(']')?.parse().ok()?)),
-        };
-        (!key.is_empty()).then(|| Step { key: key.to_owned(), index })
-    };
-    path.split('.').map(step).collect::<Option<Vec<_>>>().ok_or_else(|| {
-        ValueError::rule(
-            path,
-            "not a path",
-            "write keys joined by dots, such as topology.wan.rtt or workload[1].load",
-        )
-    })
-}
-
-fn index(value: &Value, index: Option<usize>) -> Option<&Value> {
-    index.map_or(Some(value), |index| value.get(index))
-}
-
-fn render(steps: &[Step]) -> String {
-    steps.iter().fold(String::new(), |path, step| {
-        let index = step.index.map_or(String::new(), |index| format!("[{index}]"));
-        join(&path, &format!("{}{index}", step.key))
-    })
-}
-
-/// Checks that a scenario can have this path; the keys inside a component are checked with its values.
-fn check_path(path: &str, steps: &[Step]) -> Result<(), ValueError> {
-    let keys = Keys::of_scenario();
-    let mut above: Vec<&str> = Vec::new();
-    for step in steps {
-        let known = keys.below(&above);
-        let known: Vec<_> = known.iter().map(String::as_str).collect();
-        if let Some(list) = above.last().filter(|_| step.key.bytes().all(|byte| byte.is_ascii_digit())) {
-            let right = path.replacen(&format!("{list}.{}", step.key), &format!("{list}[{}]", step.key), 1);
-            return Err(ValueError::rule(path, "positions stand in brackets", format!("write {right}")));
-        }
-        if !known.contains(&step.key.as_str()) {
-            return Err(unknown_key(path, &step.key, &known));
-        }
-        above.push(&step.key);
-    }
-    Ok(())
-}
-
-/// Puts a value at a path, making the tables on the way; a component's bare name becomes a table with that name.
-fn put(table: &mut Table, steps: &[Step], value: Value) -> Result<(), ValueError> {
-    let [step, rest @ ..] = steps else { return Ok(()) };
-    let path = || render(steps);
-    let entry = table.entry(step.key.clone()).or_insert_with(|| Value::Table(Table::new()));
-    let entry = match step.index {
-        None => entry,
-        Some(index) => {
-            let items = entry.as_array_mut().map_or(&mut [][..], Vec::as_mut_slice);
-            let count = items.len();
-            items.get_mut(index).ok_or_else(|| {
-                ValueError::rule(
-                    path(),
-                    format!("there is no {}[{index}]", step.key),
-                    format!("there are {count}, from 0"),
-                )
-            })?
-        }
-    };
-    if rest.is_empty() {
-        *entry = value;
-        return Ok(());
-    }
-    if let Value::String(name) = entry {
-        *entry = Value::Table(Table::from_iter([("name".to_owned(), Value::String(std::mem::take(name)))]));
-    }
-    match entry {
-        Value::Table(inner) => put(inner, rest, value),
-        _ => Err(ValueError::rule(
-            path(),
-            format!("{} is not a table", step.key),
-            format!("set one of its elements by position, as in {}[0]", step.key),
-        )),
     }
 }
 

@@ -1,9 +1,10 @@
 //! A topology file as it is written: every key, none of them required here.
 
-use crate::value::{Buffers, Names, NodeType, Wiring};
+use crate::value::{Buffers, Names, NodeType, Parameter, Wiring};
 use farspan_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A farspan topology: sites, nodes, links, and where asked for the ports that packets take.
 ///
@@ -15,6 +16,10 @@ pub struct TopologyFile {
     /// Purpose of the topology, in a line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// Values by name. Elsewhere in the file "$NAME" stands for one, and a scenario gives others: topology.parameters.NAME. Of a
+    /// file that was read none are left: they stand where they were named.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, Parameter>,
     /// Defaults of links and switches that do not say otherwise. The scenario's link_rate, link_delay, buffer and
     /// switch_delay, if it gives them, replace these.
     #[serde(skip_serializing_if = "Defaults::is_empty")]

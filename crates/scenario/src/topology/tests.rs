@@ -1,7 +1,7 @@
 //! Tests of topology files.
 
 use super::*;
-use crate::value::{Buffers, Names, NodeType, Wiring};
+use crate::value::{Buffers, Names, NodeType, Parameter, Wiring};
 use proptest::prelude::*;
 
 const BASE: Base =
@@ -193,6 +193,70 @@ fn wrong_links_and_groups_are_refused_where_they_stand() {
     }
 }
 
+#[test]
+fn parameters_stand_where_they_are_named() {
+    let text = format!(
+        "parameters = {{ rate = '40Gbps', links = 2, small = '1KiB' }}\ndescription = 'it costs $5'\n{}",
+        TWO.replace("count = 2", "count = '$links'\nrate = '$rate'\nbuffer = ['$small', '2KiB']")
+    );
+    let topology = TopologyDocument::parse("t.toml", &text).unwrap();
+    assert!(topology.file().parameters.is_empty() && topology.parameters().len() == 3);
+    let plain = TWO.replace("count = 2", "count = 2\nrate = '40Gbps'\nbuffer = ['1KiB', '2KiB']");
+    let built = topology.network(&BASE).unwrap();
+    assert_eq!(built, network(&plain));
+    let fast = [("rate".to_owned(), Parameter::Text("100Gbps".to_owned()))].into();
+    let fast = TopologyDocument::parse_over("t.toml", &text, &fast).unwrap().network(&BASE).unwrap();
+    assert_eq!(fast, network(&plain.replace("40Gbps", "100Gbps")));
+}
+
+#[test]
+fn wrong_parameters_name_line_column_and_cure() {
+    let link = "[[link]]\ndelay = '$wan'\n";
+    for (text, place, words) in [
+        ("parameters = 3\n", "1:14: parameters: 3 does not fit", "a table"),
+        ("[parameters]\nwan = 0.5\n", "2:7: parameters.wan: 0.5 does not fit", "a whole number"),
+        ("[parameters]\n'2' = '1ms'\n", "2:7: parameters.2: \"2\" is no name", "begin with a letter"),
+        (
+            "[parameters]\nwan = '$lan'\nlan = '1us'\n",
+            "2:7: parameters.wan: \"$lan\" names another",
+            "the value",
+        ),
+        (
+            "[parameters]\nlan = '1us'\nwan = '1ms'\n",
+            "2:7: parameters.lan: nothing in the file names",
+            "\"$lan\"",
+        ),
+        (
+            "[parameters]\nwam = '1ms'\n",
+            "4:9: link[0].delay: there is no parameter \"wan\"; did you mean \"wam\"?",
+            "there are: wam",
+        ),
+        ("", "2:9: link[0].delay: there is no parameter \"wan\"", "add a table [parameters]"),
+        ("[parameters]\nwan = '1MiB'\n", "4:9: link[0].delay: $wan: \"1MiB\" is not a time", "\"14us\""),
+        ("[parameters]\nwan = 7\n", "4:9: link[0].delay: $wan: 7 does not fit", "text"),
+        ("[parameters]\nwan = '11s'\n", "4:9: link[0].delay: $wan: 11s is out of range", "to 10s"),
+    ] {
+        let message = message(&format!("{text}{link}"));
+        assert!(
+            message.starts_with(&format!("t.toml:{place}")) && message.contains(words),
+            "{text}\n  gave {message}"
+        );
+    }
+}
+
+#[test]
+fn the_schema_lets_quantities_name_a_parameter() {
+    let schema = schema();
+    for quantity in ["Bytes", "Duration", "Rate"] {
+        let pattern = schema["$defs"][quantity]["pattern"].as_str().unwrap();
+        assert!(
+            pattern.starts_with("^\\s*[0-9]") && pattern.ends_with("|^\\$[A-Za-z][A-Za-z0-9_-]*$"),
+            "{pattern}"
+        );
+    }
+    assert_eq!(schema["$defs"]["Link"]["properties"]["count"]["pattern"], NAMED);
+}
+
 fn names() -> impl Strategy<Value = Names> {
     prop::collection::vec("[a-z][a-z0-9-]{0,6}(\\[[0-9]\\.\\.[0-9]{2}( step [1-9])?\\])?", 1..4)
         .prop_map(Names)
@@ -247,7 +311,8 @@ prop_compose! {
             Ecmp { switch: Some(switch), to: Some(to), via: Some(via) }
         }), 0..3),
     ) -> TopologyFile {
-        TopologyFile { description, defaults: Defaults { rate, delay, buffer, switch_delay }, site, node, link, ecmp }
+        let parameters = BTreeMap::new();
+        TopologyFile { description, parameters, defaults: Defaults { rate, delay, buffer, switch_delay }, site, node, link, ecmp }
     }
 }
 

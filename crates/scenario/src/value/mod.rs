@@ -7,6 +7,7 @@
 mod text;
 mod first_window;
 mod hosts;
+mod parameter;
 mod recovery;
 mod shape;
 mod trim_service;
@@ -14,6 +15,7 @@ mod words;
 
 pub use first_window::FirstWindow;
 pub use hosts::Hosts;
+pub use parameter::Parameter;
 pub use recovery::Recovery;
 pub use shape::{Buffers, ClassSizes, FlowChoice, Names, Oversubscription, Part, PortChoice, Sizes};
 pub use trim_service::TrimService;

@@ -4,3 +4,4 @@
 mod base;
 mod built_in;
 mod control;
+mod links;

@@ -6,24 +6,29 @@ use farspan_fabric::topology::{
     BackboneLeafSpine, DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star,
 };
 use farspan_fabric::{Network, NodeKind, Routes, Tier, TopologyError};
-use farspan_scenario::model::{self, Between, Shape, Sides, Topology};
-use farspan_scenario::topology::{self, Base};
+use farspan_scenario::model::{self, Between, LinkChanges, Shape, Sides, Topology};
+use farspan_scenario::topology::{Base, TopologyDocument};
 use farspan_scenario::{Problem, ValueError};
 use farspan_units::{Duration, HostId, NodeId, PortId, Rate};
 use farspan_workload::{self as workload, Capacity, WanLinks};
 use std::collections::BTreeMap;
 
-/// Builds the network; the delay between sites follows from `topology.wan.rtt`.
+/// Builds the network; the delay between sites follows from `topology.wan.rtt`, unless a pattern changes it.
 pub(super) fn build(topology: &Topology, sizes: PacketSizes) -> Result<Network, ValueError> {
     fits(topology)?;
-    let mut network = generate(topology, sizes)?;
+    let mut network = generate(topology)?;
     let wan = topology.wan();
     let buffers = [
         ("topology.buffer", Some(topology.buffer)),
         ("topology.core_border_buffer", topology.core_border_buffer()),
         ("topology.wan.buffer", wan.map(|(_, buffer)| buffer)),
     ];
-    for (path, buffer) in buffers {
+    let changed = topology
+        .link
+        .0
+        .iter()
+        .map(|(pattern, change)| (LinkChanges::path(pattern) + ".buffer", change.buffer));
+    for (path, buffer) in buffers.map(|(path, buffer)| (path.to_owned(), buffer)).into_iter().chain(changed) {
         if let Some(buffer) = buffer.filter(|buffer| *buffer < sizes.mtu()) {
             let problem = format!("a buffer of {buffer} holds no packet of {}", sizes.mtu());
             return Err(ValueError::rule(path, problem, "give more, such as \"1MiB\""));
@@ -32,10 +37,18 @@ pub(super) fn build(topology: &Topology, sizes: PacketSizes) -> Result<Network, 
     if let Some((rtt, _)) = wan {
         stretch(&mut network, rtt, sizes)?;
     }
+    if let Shape::FromFile { .. } = topology.shape {
+        // Its links have been changed: it alone knows what processing their delays contain.
+        check_buffers(&network, sizes)?;
+        return Ok(network);
+    }
+    let hosts = network.hosts;
+    let processing = |node: NodeId| if node.0 < hosts { Duration::ZERO } else { topology.switch_delay };
+    topology.link.apply(&mut network, processing)?;
     Ok(network)
 }
 
-fn generate(topology: &Topology, sizes: PacketSizes) -> Result<Network, ValueError> {
+fn generate(topology: &Topology) -> Result<Network, ValueError> {
     let Topology { link_rate, link_delay, switch_delay, .. } = *topology;
     let built = match &topology.shape {
         Shape::FatTree(site) => fat_tree(topology, site).build(),
@@ -94,7 +107,10 @@ fn generate(topology: &Topology, sizes: PacketSizes) -> Result<Network, ValueErr
             };
             Star { switch_delay, hosts }.build()
         }
-        Shape::FromFile { file } => return from_file(topology, file, sizes),
+        Shape::FromFile { file, parameters } => {
+            let file = TopologyDocument::of_scenario(file, parameters)?;
+            return file.changed_network(&Base::of(topology), &topology.link);
+        }
     };
     built.map_err(invalid)
 }
@@ -175,27 +191,23 @@ const fn leaf_spine(topology: &Topology, site: &model::LeafSpine) -> LeafSpine {
     }
 }
 
-fn from_file(topology: &Topology, file: &str, sizes: PacketSizes) -> Result<Network, ValueError> {
-    let base =
-        Base { rate: topology.link_rate, delay: topology.link_delay, switch_delay: topology.switch_delay };
-    let key = "topology.file";
-    let network = topology::TopologyDocument::open(file).and_then(|file| file.network(&base));
-    let network = network.map_err(|error| ValueError::new(key, Problem::File(Box::new(error))))?;
+/// Refuses a link of a file whose port holds no packet.
+fn check_buffers(network: &Network, sizes: PacketSizes) -> Result<(), ValueError> {
     let small = |link: &farspan_fabric::Link| {
         link.buffer.filter(|buffer| *buffer < sizes.mtu()).map(|buffer| (link.from, link.to, buffer))
     };
     if let Some((from, to, buffer)) = network.links.iter().find_map(small) {
         let [from, to] = [from, to].map(|node| &network.nodes[node.index()].name);
         let problem = format!("a buffer of {buffer} from {from} to {to} holds no packet of {}", sizes.mtu());
-        return Err(ValueError::rule(key, problem, "give more"));
+        return Err(ValueError::rule("topology.file", problem, "give more"));
     }
-    Ok(network)
+    Ok(())
 }
 
 /// The names of the sites of a network, by number.
 pub(super) fn site_names(topology: &Topology, network: &Network) -> Vec<String> {
     let file = match &topology.shape {
-        Shape::FromFile { file } => topology::TopologyDocument::open(file).ok(),
+        Shape::FromFile { file, parameters } => TopologyDocument::of_scenario(file, parameters).ok(),
         _ => None,
     };
     let named: Vec<_> =

@@ -30,7 +30,7 @@ pub(super) fn by_tier(
     Ok(ByTier([port(up)?, port(down)?, port(fabric)?, port(border)?, port(wan)?]))
 }
 
-/// The settings of ports that differ from those of their tier: in buffer or rate, as only a topology file has some, or because
+/// The settings of ports that differ from those of their tier: in buffer or rate, as only a topology file or a pattern makes some, or because
 /// their switch is at the border, where not all mark and share. Ports between sites are all of such switches.
 pub(super) fn own(
     scenario: &Scenario,
@@ -40,7 +40,9 @@ pub(super) fn own(
 ) -> Result<BTreeMap<PortId, Arc<PortConfig>>, ValueError> {
     let mut own = BTreeMap::new();
     let is_plain = scenario.scheme.ports.switches == SwitchSet::All;
-    if is_plain && !matches!(scenario.topology.shape, Shape::FromFile { .. }) {
+    let is_even =
+        !matches!(scenario.topology.shape, Shape::FromFile { .. }) && scenario.topology.link.is_empty();
+    if is_plain && is_even {
         return Ok(own);
     }
     let mut known: BTreeMap<(Tier, Bytes, Rate, bool), Arc<PortConfig>> = BTreeMap::new();

@@ -14,6 +14,7 @@ mod control;
 mod equality;
 mod gemini;
 mod incasts;
+mod links;
 mod loss;
 mod measures;
 mod nacks;

@@ -58,13 +58,18 @@ fn read(name: &str, text: &Text, above: &mut Vec<PathBuf>) -> Result<Source, Sce
     Source::read(&path.display().to_string(), &content, path.parent().map(Path::to_owned), above)
 }
 
+/// Whether a table is a component with its name: one that is called so can be the name of a parameter, too.
+fn is_component(path: &str, table: &Table) -> bool {
+    table.contains_key("name") && !matches!(path, "scheme" | "topology.parameters")
+}
+
 /// The values of a table that are set one by one. A list goes as a whole, and so does a component with its name.
 fn leaves<'a>(path: &str, table: &'a Table, values: &mut Vec<(String, &'a Value)>) {
     for (key, value) in table {
         let here = join(path, key);
         match value {
             _ if here == "base" => {}
-            Value::Table(inner) if here != "files" && (here == "scheme" || !inner.contains_key("name")) => {
+            Value::Table(inner) if here != "files" && !is_component(&here, inner) => {
                 leaves(&here, inner, values);
             }
             value => values.push((here, value)),

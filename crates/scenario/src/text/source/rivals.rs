@@ -1,7 +1,7 @@
 //! Keys that exclude each other.
 
-use super::{Step, render};
 use crate::resolve::topology::applies;
+use crate::text::path::{Step, render};
 use crate::value::TopologyKind;
 use toml::{Table, Value};
 
