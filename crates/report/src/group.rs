@@ -1,6 +1,7 @@
 //! Which runs stand side by side: those of a scenario; and which are seeds of one arm: those that differ in nothing else.
 
 use crate::load::Run;
+use std::path::PathBuf;
 use toml::Table;
 
 /// Runs of one scenario.
@@ -104,7 +105,13 @@ fn names(arms: &[Vec<Run>]) -> Vec<String> {
             run.folder.parent().filter(|_| one.starts_with("seed-")).and_then(|above| above.file_name());
         above.map_or(one, |above| above.to_string_lossy().into_owned())
     };
-    let whole = |run: &Run| run.folder.display().to_string();
+    // Of the whole path, what not all have in common.
+    let parts =
+        |run: &Run| run.folder.components().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
+    let all: Vec<_> = arms.iter().map(|runs| parts(&runs[0])).collect();
+    let shared =
+        (0..).take_while(|i| all.iter().all(|path| path.len() > i + 1 && path[*i] == all[0][*i])).count();
+    let whole = |run: &Run| parts(run).into_iter().skip(shared).collect::<PathBuf>().display().to_string();
     let more: [&dyn Fn(&Run) -> String; 4] =
         [&|run| run.text("profile").to_owned(), &|run| run.constants.clone(), &folder, &whole];
     for more in more {
@@ -168,6 +175,14 @@ mod tests {
         let groups = groups(vec![run("dctcp", 1, "a", false, ""), mine]);
         let names: Vec<_> = groups[0].arms.iter().map(|arm| (arm.name.as_str(), arm.seeds())).collect();
         assert_eq!(names, [("dctcp", vec![1]), ("Mine", vec![2])]);
+    }
+
+    #[test]
+    fn folders_of_one_name_are_told_apart_by_what_their_paths_do_not_share() {
+        let at = |folder: &str| Run { folder: folder.into(), ..run("uno", 1, "a", false, "") };
+        let groups = groups(vec![at("/long/way/a/out/seed-1"), at("/long/way/b/out/seed-1")]);
+        let names: Vec<_> = groups[0].arms.iter().map(|arm| arm.name.as_str()).collect();
+        assert_eq!(names, ["uno (a/out/seed-1)", "uno (b/out/seed-1)"]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod io;
 mod kernel;
 #[cfg(all(target_os = "linux", not(feature = "kernel")))]
 mod kernel_absent;
+mod links;
 mod new_control;
 mod notation;
 mod reference;

@@ -122,6 +122,9 @@ fn another_kind_takes_the_place_of_what_only_a_file_has() {
     let star = folder.resolve(&text, &["topology.kind=star"]).unwrap();
     assert_eq!(patterns(&star), ["* 2Gbps"], "patterns are for every kind");
     assert!(star.dropped()[0].contains("topology.parameters"), "{:?}", star.dropped());
+    let star = "[topology]\nkind = 'star'\n[[workload]]\nkind = 'permutation'\nflow_size = '4KiB'\n";
+    let error = folder.error(star, &["topology.parameters.wan_delay=3ms"]);
+    assert!(error.contains("star has no \"parameters\""), "{error}");
 }
 
 #[test]
@@ -188,8 +191,8 @@ fn wrong_parameters_and_patterns_are_told_where_they_stand() {
     );
     let error = folder.error(&table, &[]);
     assert!(error.starts_with("DIR/run.toml:9:1: topology.link[\"no->where\"]: no link fits"), "{error}");
-    let without =
-        Folder::new("without", &FILE.lines().skip(1).collect::<Vec<_>>().join("\n").replace('$', ""));
+    let plain = FILE.replace("'$wan_links'", "2").replace("$wan_delay", "1ms").replace("$wan_buffer", "1MiB");
+    let without = Folder::new("without", &plain.lines().skip(1).collect::<Vec<_>>().join("\n"));
     let without = without.error(SCENARIO, &["topology.parameters.x=1"]);
     assert!(without.contains("is not a known parameter: "), "{without}");
 }
