@@ -11,6 +11,9 @@ const LONGEST: usize = 60;
 /// The longest value in a heading that is too long, in characters.
 const LONGEST_VALUE: usize = 16;
 
+/// The longest name of a file with its folder, in characters.
+const LONGEST_FILE: usize = 24;
+
 /// Names of files in headings, by path and digest.
 type FileNames<'a> = BTreeMap<(&'a str, &'a str), String>;
 
@@ -239,31 +242,32 @@ fn name_files(value: &mut Value, digests: Option<&Table>, names: &FileNames<'_>)
 }
 
 /// A name for each file that some runs read: its base name; of files of one name with other contents, with its folder, or where
-/// that is no other, with a number.
+/// that is no other or long, with a number.
 fn file_names<'a>(runs: impl Iterator<Item = &'a Run>) -> FileNames<'a> {
     let of_run = |run: &'a Run| run.scenario.get("files").and_then(Value::as_table).into_iter().flatten();
     let files: BTreeSet<(&str, &str)> =
         runs.flat_map(of_run).filter_map(|(path, digest)| Some((path.as_str(), digest.as_str()?))).collect();
-    let base = |path: &'a str| last(path, 1);
-    let contents = |name: &str, of: &dyn Fn(&'a str) -> String| {
-        files.iter().filter(|(path, _)| of(path) == name).map(|(_, digest)| *digest).collect::<BTreeSet<_>>()
-    };
     let name = |&(path, digest): &(&'a str, &'a str)| {
-        let with_folder = |path: &'a str| last(path, 2);
-        let all = contents(&base(path), &base);
-        if all.len() == 1 {
-            return base(path);
+        let base = last(path, 1);
+        let of_name = || files.iter().filter(|(other, _)| last(other, 1) == base);
+        let mut contents: Vec<&str> = Vec::new();
+        for (_, digest) in of_name() {
+            if !contents.contains(digest) {
+                contents.push(digest);
+            }
         }
-        let folders: BTreeSet<String> = files
-            .iter()
-            .filter(|(other, _)| base(other) == base(path))
-            .map(|(path, _)| with_folder(path))
-            .collect();
-        if folders.iter().all(|folder| contents(folder, &with_folder).len() == 1) {
-            return with_folder(path);
+        if contents.len() == 1 {
+            return base;
         }
-        let number = all.iter().position(|known| *known == digest).unwrap_or_default();
-        format!("{} ({})", base(path), number + 1)
+        let is_short = of_name().all(|(path, _)| last(path, 2).chars().count() <= LONGEST_FILE);
+        let is_told = |(path, digest): &(&str, &str)| {
+            of_name().all(|(other, known)| last(other, 2) != last(path, 2) || known == digest)
+        };
+        if is_short && of_name().all(is_told) {
+            return last(path, 2);
+        }
+        let number = contents.iter().position(|known| *known == digest).unwrap_or_default();
+        format!("{base} ({})", number + 1)
     };
     files.iter().map(|file| (*file, name(file))).collect()
 }

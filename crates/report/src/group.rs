@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn folders_of_one_name_are_told_apart_by_what_their_paths_do_not_share() {
-        let at = |folder: &str| Run { folder: folder.into(), ..run("uno", 1, "a", false, "") };
-        let groups = groups(vec![at("/long/way/a/out/seed-1"), at("/long/way/b/out/seed-1")]);
+        let at = |root, folder: &str| Run { root, folder: folder.into(), ..run("uno", 1, "a", false, "") };
+        let groups = groups(vec![at(0, "/long/way/a/out/seed-1"), at(1, "/long/way/b/out/seed-1")]);
         let names: Vec<_> = groups[0].arms.iter().map(|arm| arm.name.as_str()).collect();
         assert_eq!(names, ["uno (a/out/seed-1)", "uno (b/out/seed-1)"]);
     }

@@ -73,7 +73,7 @@ pub struct TopologyText {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, Parameter>,
     /// Changes of links, by name or pattern, such as "west-*->east-*": * stands for any text, and both directions are meant. Where
-    /// several fit a link, the last one counts. Default: none.
+    /// several fit a link, the last one counts.
     #[serde(skip_serializing_if = "LinkChanges::is_empty")]
     pub link: LinkChanges,
 }
