@@ -8,7 +8,7 @@ use farspan_scenario::catalog::Item;
 
 /// Columns of a terminal that a list fits into.
 const WIDTH: usize = 110;
-/// The most columns of a source.
+/// The most columns of a source whose words are no longer.
 const SOURCE: usize = 32;
 /// Between two columns.
 const GAP: usize = 2;
@@ -33,7 +33,9 @@ fn text(items: &[Item]) -> String {
     let mut table = Table::new(["name", "what", "source"].into_iter().take(if has_source { 3 } else { 2 }));
     let longest =
         |column: fn(&Item) -> &str| items.iter().map(|item| column(item).chars().count()).max().unwrap_or(0);
-    let source = longest(|item| &item.source).min(SOURCE);
+    let words = items.iter().flat_map(|item| item.source.split_whitespace());
+    let word = words.map(|word| word.chars().count()).max().unwrap_or(0);
+    let source = longest(|item| &item.source).min(SOURCE.max(word));
     let apart = GAP + if has_source { source + GAP } else { 0 };
     let what = WIDTH.saturating_sub(longest(|item| &item.name) + apart);
     for item in items {

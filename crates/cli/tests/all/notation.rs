@@ -37,6 +37,7 @@ fn seeds_are_a_range_by_two_dots_or_a_dash_and_few_are_told_before_they_run() {
         stderr(&wrong)
     );
     let help = stdout(&farspan(&["run", "--help"]));
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(help.contains("--seeds 5 is one seed") && help.contains("95% interval takes six"), "{help}");
 }
 
