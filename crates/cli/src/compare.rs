@@ -3,8 +3,10 @@
 use crate::args::CompareArgs;
 use crate::format::{INFINITE, NONE, Table, or_infinite};
 use crate::{Failure, output};
-use farspan_metrics::Unit;
-use farspan_report::{Comparison, Difference, Ratios, Verdict, compare as paired, html, load, pairs, write};
+use farspan_metrics::{Measure, Unit};
+use farspan_report::{
+    Comparison, Difference, Ratios, Side, Verdict, compare as paired, html, load, pairs, write,
+};
 use serde_json::{Value, json};
 
 /// Sets the runs of some folders side by side.
@@ -37,9 +39,9 @@ fn page(comparison: &Comparison) -> String {
     let last = heading.len() - 1;
     let mut table = Table::new(heading);
     for (measure, verdict) in comparison.measures.iter().zip(&comparison.verdicts) {
-        let mut row = vec![measure.name.clone()];
+        let mut row = vec![comparison.heading(measure)];
         for (i, side) in comparison.runs.iter().enumerate() {
-            row.push(median(&side.summary, &measure.path, measure.unit));
+            row.push(entry(comparison, side, measure));
             if i > 0 {
                 let ratios = comparison.ratios.iter().find(|ratios| ratios.arm == i);
                 row.push(ratio(ratios, &measure.path));
@@ -93,9 +95,23 @@ pub fn best(verdict: &Verdict) -> String {
     }
 }
 
+/// An arm's number; of a bottleneck that is another port elsewhere, with its port.
+pub fn entry(comparison: &Comparison, side: &Side, measure: &Measure) -> String {
+    if !measure.is_of_bottleneck() {
+        return median(&side.summary, &measure.path, measure.unit);
+    }
+    // Of a port a number that is null was not measured.
+    let number = side.summary.pointer(&measure.path).and_then(|spread| spread.get("median")?.as_f64());
+    let number = number.map_or_else(|| NONE.to_owned(), |number| or_infinite(Some(number), measure.unit));
+    if !comparison.names_ports(measure) {
+        return number;
+    }
+    side.port().map_or_else(|| "none".to_owned(), |port| format!("{number} at {port}"))
+}
+
 /// The median of a number that some arm has: one that lacks it, lacks it for flows that did not end or rates that never
 /// converged.
-pub fn median(summary: &Value, path: &str, unit: Unit) -> String {
+fn median(summary: &Value, path: &str, unit: Unit) -> String {
     if summary.is_null() {
         return NONE.to_owned();
     }

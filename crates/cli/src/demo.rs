@@ -1,7 +1,7 @@
 //! `farspan demo`: two scenarios, each under the schemes that its paper sets side by side, as tables and as a page.
 
 use crate::args::{DemoArgs, Seeds};
-use crate::compare::{BEST, best, median, notes};
+use crate::compare::{BEST, best, entry, notes};
 use crate::format::Table;
 use crate::progress::{catch_interrupts, interrupted, run_all};
 use crate::{Failure, output, seeds};
@@ -164,8 +164,8 @@ impl Scene {
         for path in self.measures {
             let mut all = comparison.measures.iter().zip(&comparison.verdicts);
             let Some((measure, verdict)) = all.find(|(measure, _)| measure.path == *path) else { continue };
-            let mut row = vec![measure.name.clone()];
-            row.extend(comparison.runs.iter().map(|side| median(&side.summary, path, measure.unit)));
+            let mut row = vec![comparison.heading(measure)];
+            row.extend(comparison.runs.iter().map(|side| entry(comparison, side, measure)));
             row.push(best(verdict));
             table.row(row);
         }

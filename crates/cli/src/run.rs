@@ -214,13 +214,16 @@ fn proxies(proxy: &ProxySummary) -> String {
 
 fn queues(summary: &Summary) -> String {
     let queues = &summary.queues;
+    let largest = bytes(queues.max_bytes.map(|bytes| bytes as f64));
+    if queues.bottleneck.is_empty() {
+        return format!("none; queue {largest} largest of any port");
+    }
     format!(
-        "{}: utilisation {}; queue {} mean, {} p99, {} largest of any port",
+        "{}: utilisation {}; queue {} mean, {} p99, {largest} largest of any port",
         queues.bottleneck,
         percent(queues.bottleneck_utilization),
         bytes(queues.bottleneck_mean_bytes),
         bytes(queues.bottleneck_p99_bytes),
-        bytes(queues.max_bytes.map(|bytes| bytes as f64)),
     )
 }
 

@@ -66,6 +66,23 @@ pub enum Better {
     Neither,
 }
 
+/// Where a document names its bottleneck; the places of that port's numbers begin so.
+const BOTTLENECK: &str = "/queues/bottleneck";
+
+impl Measure {
+    /// Whether it is a number of the bottleneck: of two ports there is no ratio.
+    #[must_use]
+    pub fn is_of_bottleneck(&self) -> bool {
+        self.path.starts_with(BOTTLENECK)
+    }
+}
+
+/// The port that is the bottleneck of a run; empty if there is none.
+#[must_use]
+pub fn bottleneck(document: &Value) -> &str {
+    document.pointer(BOTTLENECK).and_then(Value::as_str).unwrap_or_default()
+}
+
 /// Where drops inside sites stand: without a WAN they would say the same again.
 const IN_SITES: &str = "/ports/sites/dropped";
 
@@ -133,12 +150,23 @@ pub fn measures(documents: &[&Value]) -> Vec<Measure> {
 
 /// Paired ratios `numerator / denominator` of every number of two schemes' documents, each with its seed, in an object of
 /// the documents' shape. A number that is null counts as infinite, see [`paired_ratios`](crate::paired_ratios); but of a
-/// queue, a tier or goodput it is one that was not measured, and its seed is missing.
+/// queue, a tier or goodput it is one that was not measured, and its seed is missing. Where the bottleneck is not the same port
+/// in both, at each seed, its numbers have no ratio.
 #[must_use]
 pub fn compare(numerator: &[(u64, &Value)], denominator: &[(u64, &Value)]) -> Value {
     let mut bootstraps = Bootstraps::default();
+    let port =
+        |seed| denominator.iter().find(|(other, _)| *other == seed).map(|(_, other)| bottleneck(other));
+    let one_port =
+        numerator.iter().all(|(seed, document)| port(*seed).is_none_or(|port| port == bottleneck(document)));
     let section = |documents: &[(u64, &Value)], name: &str| -> Vec<(u64, Value)> {
-        let part = |document: &Value| document.get(name).cloned().unwrap_or_default();
+        let part = |document: &Value| {
+            let mut part = document.get(name).cloned().unwrap_or_default();
+            if let Some(queues) = part.as_object_mut().filter(|_| name == "queues" && !one_port) {
+                queues.retain(|key, _| !key.starts_with("bottleneck"));
+            }
+            part
+        };
         documents.iter().map(|(seed, document)| (*seed, part(document))).collect()
     };
     let sections = SECTIONS.iter().filter_map(|name| {
@@ -243,6 +271,21 @@ mod tests {
         let ratios = &tree["queues"]["bottleneck_p99_bytes"];
         assert_eq!(ratios["ratios"], json!([{"seed": 1, "ratio": 1.0}]));
         assert_eq!(ratios["missing"], 1);
+    }
+
+    #[test]
+    fn two_ports_have_no_ratio() {
+        let document = |port: &str| json!({"queues": {"max_bytes": 4, "bottleneck": port, "bottleneck_mean_bytes": 2.0}});
+        let (a, b) = (document("a->b#0"), document("c->d#0"));
+        let has_ratio = |above: &[(u64, &Value)], below: &[(u64, &Value)]| {
+            let queues = &compare(above, below)["queues"];
+            assert_eq!(queues["max_bytes"]["median"], 1.0);
+            queues.get("bottleneck_mean_bytes").is_some()
+        };
+        assert!(has_ratio(&[(1, &a), (2, &b)], &[(1, &a), (2, &b)]));
+        assert!(has_ratio(&[(1, &a), (2, &b)], &[(1, &a), (3, &a)]), "no pair differs");
+        assert!(!has_ratio(&[(1, &a), (2, &b)], &[(1, &a), (2, &a)]));
+        assert!(!has_ratio(&[(1, &a)], &[(1, &document(""))]));
     }
 
     #[test]

@@ -39,7 +39,7 @@ mod tier;
 
 pub use collective::{Collective, CollectiveKind, IterationRecord};
 pub use column::{Column, Record};
-pub use compare::{Better, Measure, Unit, compare, measures};
+pub use compare::{Better, Measure, Unit, bottleneck, compare, measures};
 pub use dynamic::{DynamicColumn, DynamicValues, save_columns};
 pub use emulation::{EmulatedPackets, Emulation, Lateness};
 pub use fairness::{Fairness, Member, jain};

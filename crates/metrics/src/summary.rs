@@ -1,5 +1,6 @@
 //! The document of `farspan run --json`.
 
+use crate::tier::NICS;
 use crate::{
     Collective, Emulation, Fairness, FctTable, FlowRecord, Goodput, PortRecord, PortSums, Probe, Quantile,
     SeriesId, SeriesRecord, SizeBins, nearest_rank,
@@ -296,14 +297,14 @@ impl Recovery {
     }
 }
 
-/// Queues, and the bottleneck: the port with the highest utilisation (among equals the one with the longest mean queue,
-/// then the first).
+/// Queues, and the bottleneck: the switch's port with the highest utilisation (among equals the one with the longest mean
+/// queue, then the first). A host's NIC has no queue, and is none.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Queues {
     /// Largest data queue of any port.
     pub max_bytes: Option<u64>,
-    /// Name of the bottleneck; empty without ports.
+    /// Name of the bottleneck; empty without switches. Its numbers are `None` then.
     pub bottleneck: String,
     /// Its time-weighted mean data queue.
     pub bottleneck_mean_bytes: Option<f64>,
@@ -322,8 +323,9 @@ impl Queues {
         let busier = |a: &&PortRecord, b: &&PortRecord| {
             a.utilization.total_cmp(&b.utilization).then(a.mean_queue.total_cmp(&b.mean_queue))
         };
+        let of_switches = ports.iter().filter(|port| port.tier != NICS);
         // `max_by` takes the last of equals: reversed, that is the first port.
-        let bottleneck = ports.iter().rev().max_by(busier);
+        let bottleneck = of_switches.rev().max_by(busier);
         Self {
             max_bytes: ports.iter().map(|p| p.max_queue.get()).max(),
             bottleneck: bottleneck.map(|p| p.name.clone()).unwrap_or_default(),
@@ -602,6 +604,21 @@ mod tests {
         assert_eq!(name(&[port("a", 0.9, 1.0), port("b", 0.9, 9.0)]), "b");
         assert_eq!(name(&[port("a", 0.9, 9.0), port("b", 0.9, 9.0)]), "a");
         assert_eq!(name(&[]), "");
+    }
+
+    #[test]
+    fn the_nic_of_a_host_is_no_bottleneck() {
+        let nic = PortRecord { tier: NICS, ..port("host0->tor0#0", 1.0, 9.0) };
+        let queues = Queues::of(&[nic.clone(), port("tor0->host1#0", 0.2, 1.0)], &[], None);
+        assert_eq!((queues.bottleneck.as_str(), queues.bottleneck_utilization), ("tor0->host1#0", Some(0.2)));
+        let none = serde_json::to_value(Queues::of(&[nic], &[], None)).unwrap();
+        assert_eq!(
+            none,
+            serde_json::json!({
+                "max_bytes": 100, "bottleneck": "", "bottleneck_mean_bytes": null, "bottleneck_p99_bytes": null,
+                "bottleneck_utilization": null, "packet_delay_p99_us": null
+            })
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// The tier that joins sites.
 const WAN: &str = "wan";
 /// The tier of the hosts' NICs, by which everything enters the network.
-const NICS: &str = "host_up";
+pub(crate) const NICS: &str = "host_up";
 
 /// All ports of a run together, those inside sites, and those of each tier.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]

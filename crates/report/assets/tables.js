@@ -53,13 +53,14 @@ function sideBySide() {
     const entry = (arm) => arm.numbers[m] || [null, null];
     const { best: winner, over } = verdicts[m];
     const cells = arms.map((arm, i) => {
-      const [spread, ratio] = entry(arm);
+      const [spread, ratio, port] = entry(arm);
       const finite = (x, text) => (x == null ? "∞" : text(x));
       const interval = (three, text) => (several ? ` [${finite(three[1], text)}, ${finite(three[2], text)}]` : "");
       return h("span", { class: i === winner ? "best" : null },
         h("b", { title: spread ? `95% interval of the median:${interval(spread, show)}` : null }, spread ? finite(spread[0], show) : NONE),
         i === winner ? h("span", { class: "mark good", title: `×${finite(over[1][0], digits)} [${finite(over[1][1], digits)}, ${finite(over[1][2], digits)}] of ${arms[over[0]].name}` }, "best") : null,
-        i > 0 && ratio ? h("small", {}, `×${finite(ratio[0], digits)}${interval(ratio, digits)}${ratio.length > 3 ? ` (${ratio[3]} of ${ratio[4]})` : ""}`) : null);
+        i > 0 && ratio ? h("small", {}, `×${finite(ratio[0], digits)}${interval(ratio, digits)}${ratio.length > 3 ? ` (${ratio[3]} of ${ratio[4]})` : ""}`) : null,
+        port ? h("small", {}, port) : null);
     });
     return [h("span", {}, measure.name, noDifference(verdicts[m])), ...cells];
   });

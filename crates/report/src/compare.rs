@@ -3,8 +3,8 @@
 use crate::axes::differences;
 use crate::group::{Arm, Group, group, groups};
 use crate::load::{ReportError, Run};
-use crate::verdict::{Verdict, timeouts_note, unended, verdicts};
-use farspan_metrics::{FlowRow, Measure, measures, summarize};
+use crate::verdict::{Verdict, bottleneck_note, timeouts_note, unended, verdicts};
+use farspan_metrics::{FlowRow, Measure, bottleneck, measures, summarize};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -47,8 +47,42 @@ pub struct Side {
     pub folders: Vec<String>,
     /// Seeds of the runs that were not interrupted.
     pub seeds: Vec<u64>,
+    /// The ports that were the bottleneck of one of them, each once; one, as a rule.
+    pub bottlenecks: Vec<String>,
     /// The spread of every number over them, in the shape of a run's document.
     pub summary: Value,
+}
+
+impl Side {
+    /// The port that its numbers of the bottleneck are of; of several, how many. `None` if there is none.
+    #[must_use]
+    pub fn port(&self) -> Option<String> {
+        match &*self.bottlenecks {
+            [] => None,
+            [port] => Some(port.clone()),
+            ports => Some(format!("{} ports", ports.len())),
+        }
+    }
+}
+
+impl Comparison {
+    /// The heading of a number's row. Where the bottleneck is one port in all runs, its rows name it.
+    #[must_use]
+    pub fn heading(&self, measure: &Measure) -> String {
+        let port = self.runs.iter().flat_map(|side| &side.bottlenecks).next();
+        match port.filter(|_| measure.is_of_bottleneck() && !self.names_ports(measure)) {
+            Some(port) => format!("{} ({port})", measure.name),
+            None => measure.name.clone(),
+        }
+    }
+
+    /// Whether the entries of a number name the ports that they are of: the bottleneck is not one port in all runs.
+    #[must_use]
+    pub fn names_ports(&self, measure: &Measure) -> bool {
+        let first = self.runs.first().map(|side| &side.bottlenecks);
+        let is_one = |side: &Side| side.bottlenecks.len() == 1 && Some(&side.bottlenecks) == first;
+        measure.is_of_bottleneck() && !self.runs.iter().all(is_one)
+    }
 }
 
 /// An arm over the baseline.
@@ -175,6 +209,7 @@ pub(crate) fn compare_group(group: &Group, strict: bool) -> Result<Comparison, R
     comparison.notes.extend(group.arms.iter().filter_map(interrupted));
     comparison.notes.extend(group.arms.iter().filter_map(unended_note));
     comparison.notes.extend(timeouts_note(&group.arms, &comparison.measures));
+    comparison.notes.extend(bottleneck_note(&group.arms, &comparison.measures));
     for (i, arm) in group.arms.iter().enumerate().skip(1) {
         let difference = |(key, baseline, value)| Difference { name: arm.name.clone(), key, baseline, value };
         comparison.differences.extend(differences(&base.runs[0], &arm.runs[0]).into_iter().map(difference));
@@ -192,12 +227,14 @@ pub(crate) fn compare_group(group: &Group, strict: bool) -> Result<Comparison, R
 fn side(arm: &Arm) -> Side {
     let whole: Vec<&Run> = arm.complete().collect();
     let documents: Vec<Value> = whole.iter().map(|run| run.summary.clone()).collect();
+    let bottlenecks: BTreeSet<&str> = documents.iter().map(bottleneck).collect();
     Side {
         name: arm.name.clone(),
         scheme: arm.runs[0].text("scheme").to_owned(),
         profile: arm.runs[0].text("profile").to_owned(),
         folders: arm.runs.iter().map(|run| run.folder.display().to_string()).collect(),
         seeds: whole.iter().map(|run| run.seed()).collect(),
+        bottlenecks: bottlenecks.into_iter().filter(|port| !port.is_empty()).map(str::to_owned).collect(),
         summary: summarize(&documents),
     }
 }
@@ -431,6 +468,27 @@ mod tests {
             missing.starts_with("--baseline swift: s has no such runs; there are \"uno\", "),
             "{missing}"
         );
+    }
+
+    #[test]
+    fn rows_of_the_bottleneck_name_its_port() {
+        let of = |scheme: &str, seed: u64, port: &str| {
+            let mut run = run(scheme, seed, "a", false, "");
+            run.summary["queues"] = serde_json::json!({"bottleneck": port, "bottleneck_mean_bytes": 1.0});
+            run
+        };
+        let told = |runs: Vec<Run>| {
+            let comparison = compare(runs, None).unwrap().0.remove(0);
+            let measure = comparison.measures.iter().find(|measure| measure.is_of_bottleneck()).unwrap();
+            let ports: Vec<_> = comparison.runs.iter().filter_map(Side::port).collect();
+            (comparison.heading(measure), comparison.names_ports(measure), ports.join(" | "))
+        };
+        let one = told(vec![of("uno", 1, "a->b#0"), of("gemini", 1, "a->b#0")]);
+        assert_eq!(one, ("bottleneck queue, mean (a->b#0)".to_owned(), false, "a->b#0 | a->b#0".to_owned()));
+        let two = told(vec![of("uno", 1, "a->b#0"), of("uno", 2, "c->d#0"), of("gemini", 1, "a->b#0")]);
+        assert_eq!(two, ("bottleneck queue, mean".to_owned(), true, "2 ports | a->b#0".to_owned()));
+        let none = told(vec![of("uno", 1, ""), of("gemini", 1, "a->b#0")]);
+        assert_eq!(none, ("bottleneck queue, mean".to_owned(), true, "a->b#0".to_owned()));
     }
 
     #[test]

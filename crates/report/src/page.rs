@@ -10,7 +10,7 @@ use crate::picture::Picture;
 use crate::proxy;
 use crate::question::Question;
 use crate::verdict::{Lead, Verdict, unended};
-use farspan_metrics::{Unit, count_rows};
+use farspan_metrics::{Measure, Unit, count_rows};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -171,6 +171,11 @@ impl Shown {
     /// A group, after so many arms of others.
     fn group(&self, group: &Group, before: usize) -> Result<Value, ReportError> {
         let comparison = compare_group(group, false)?;
+        let headed = |measure: &Measure| {
+            let mut measure = measure.clone();
+            measure.name = comparison.heading(&measure);
+            measure
+        };
         let mut shared = SharedParts::default();
         let mut arms = Vec::new();
         for (i, arm) in group.arms.iter().enumerate() {
@@ -184,7 +189,7 @@ impl Shown {
             "differences": comparison.differences,
             "baseline": comparison.baseline,
             "question": Question::of(&group.arms[0].runs[0].scenario).page(&comparison.measures),
-            "measures": comparison.measures,
+            "measures": comparison.measures.iter().map(headed).collect::<Vec<_>>(),
             "verdicts": comparison.verdicts.iter().map(|v| said(v, &comparison)).collect::<Vec<_>>(),
             "pictures": shared.pictures.iter().map(Picture::layout).collect::<Vec<_>>(),
             "ports": shared.ports,
@@ -233,7 +238,7 @@ impl Shown {
 /// Of each measure: median over seeds and its interval; over the baseline: median of the ratios and its interval. Null within
 /// them is infinite: some arm has the number, so this one lacks it for flows that did not end or rates that never
 /// converged. Null instead of them says that there is none. A ratio that not all seeds have ends with how many have it, and
-/// how many there are.
+/// how many there are. Where the bottlenecks of arms are different ports, a third entry names this one's.
 fn numbers(arm: usize, comparison: &Comparison) -> Value {
     let spread = comparison.runs.get(arm).map(|side| &side.summary);
     let ratios = comparison.ratios.iter().find(|ratios| ratios.arm == arm).map(|ratios| &ratios.fields);
@@ -246,13 +251,22 @@ fn numbers(arm: usize, comparison: &Comparison) -> Value {
         let of = if missing > 0 { vec![json!(pairs), json!(pairs + missing)] } else { Vec::new() };
         [three(Some(entry), point), of].concat()
     };
-    let row = |path: &str, unit: Unit| {
-        let exact = if unit == Unit::Count { count } else { point };
-        let spread = spread.filter(|tree| !tree.is_null()).map(|tree| three(tree.pointer(path), exact));
-        let entry = ratios.and_then(|tree| tree.pointer(path)).filter(|entry| pairs(entry).0 > 0);
-        json!([spread, entry.map(ratio)])
+    let row = |measure: &Measure| {
+        let exact = if measure.unit == Unit::Count { count } else { point };
+        let spread =
+            spread.filter(|tree| !tree.is_null()).map(|tree| three(tree.pointer(&measure.path), exact));
+        // Of a port a number that is null was not measured.
+        let spread = spread.filter(|three| !(measure.is_of_bottleneck() && three[0].is_null()));
+        let entry = ratios.and_then(|tree| tree.pointer(&measure.path)).filter(|entry| pairs(entry).0 > 0);
+        let port = comparison
+            .runs
+            .get(arm)
+            .filter(|_| comparison.names_ports(measure))
+            .map(|side| side.port().unwrap_or_else(|| "none".to_owned()));
+        let entries = [json!(spread), json!(entry.map(ratio))];
+        Value::Array(entries.into_iter().chain(port.map(Value::from)).collect())
     };
-    comparison.measures.iter().map(|measure| row(&measure.path, measure.unit)).collect()
+    comparison.measures.iter().map(row).collect()
 }
 
 /// A count as it is.

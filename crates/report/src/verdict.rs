@@ -3,9 +3,10 @@
 use crate::compare::SEEDS_FOR_AN_INTERVAL;
 use crate::group::Arm;
 use crate::load::Run;
-use farspan_metrics::{Better, Bootstraps, Measure, PairedRatios};
+use farspan_metrics::{Better, Bootstraps, Measure, PairedRatios, bottleneck};
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The verdict of one number on the arms that ended all their flows.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -83,6 +84,24 @@ pub(crate) fn timeouts_note(arms: &[Arm], measures: &[Measure]) -> Option<String
     })
 }
 
+/// Whether the bottleneck is one port in all arms, at each seed.
+fn have_one_bottleneck(arms: &[&Arm]) -> bool {
+    let mut ports = BTreeMap::new();
+    let mut runs = arms.iter().flat_map(|arm| arm.complete());
+    runs.all(|run| {
+        let port = bottleneck(&run.summary);
+        *ports.entry(run.seed()).or_insert(port) == port
+    })
+}
+
+/// A note where the numbers of the bottleneck are of different ports.
+pub(crate) fn bottleneck_note(arms: &[Arm], measures: &[Measure]) -> Option<String> {
+    let is_shown = measures.iter().any(Measure::is_of_bottleneck);
+    (is_shown && !have_one_bottleneck(&arms.iter().collect::<Vec<_>>())).then(|| {
+        "bottleneck: not the same port in all arms: no ratio of two ports, and none is best by it".to_owned()
+    })
+}
+
 type Numbers = Vec<(u64, Option<f64>)>;
 
 fn verdict(candidates: &[&Arm], measure: &Measure, bootstraps: &mut Bootstraps) -> Verdict {
@@ -108,6 +127,9 @@ fn verdict(candidates: &[&Arm], measure: &Measure, bootstraps: &mut Bootstraps) 
         all_even: false,
     };
     if measure.path == TIMEOUTS && !have_like_timeouts(candidates) {
+        return verdict;
+    }
+    if measure.is_of_bottleneck() && !have_one_bottleneck(candidates) {
         return verdict;
     }
     let more = match measure.better {
@@ -288,6 +310,29 @@ mod tests {
         };
         assert_eq!(best(7.0).best.as_deref(), Some("whole"));
         assert_eq!((best(3.0).best, best(3.0).no_difference.join(" ")), (None, "partial whole".to_owned()));
+    }
+
+    #[test]
+    fn none_is_best_by_the_queue_of_another_port() {
+        let arm = |name: &str, port: &str, queue: f64| {
+            let mut arm = arm(name, &[1.0; 6], 0);
+            for run in &mut arm.runs {
+                run.summary["queues"] = json!({"bottleneck": port, "bottleneck_mean_bytes": queue});
+            }
+            arm
+        };
+        let judged = |other: &str| {
+            let arms = [arm("a", "tor0->host0#0", 1.0), arm("b", other, 2.0)];
+            let documents: Vec<&Value> =
+                arms.iter().flat_map(|arm| &arm.runs).map(|run| &run.summary).collect();
+            let measures = measures(&documents);
+            let verdicts = verdicts(&arms, &measures);
+            let queue =
+                verdicts.into_iter().find(|verdict| verdict.measure == "bottleneck queue, mean").unwrap();
+            (queue.best, queue.no_difference.len(), bottleneck_note(&arms, &measures).is_some())
+        };
+        assert_eq!(judged("tor0->host0#0"), (Some("a".to_owned()), 0, false));
+        assert_eq!(judged("tor0->core1#0"), (None, 0, true));
     }
 
     #[test]
