@@ -137,6 +137,43 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_number_of_a_port_names_it_where_ports_differ() {
+        let measured =
+            |port: &str, mean: Value| json!({"queues": {"bottleneck": port, "bottleneck_mean_bytes": mean}});
+        let documents =
+            [measured("a->b#0", json!(500.0)), measured("c->d#0", Value::Null), measured("", Value::Null)];
+        let measures = farspan_metrics::measures(&documents.iter().collect::<Vec<_>>());
+        let side = |document: &Value| Side {
+            name: String::new(),
+            scheme: String::new(),
+            profile: String::new(),
+            folders: Vec::new(),
+            seeds: vec![1],
+            bottlenecks: vec![farspan_metrics::bottleneck(document).to_owned()]
+                .into_iter()
+                .filter(|port| !port.is_empty())
+                .collect(),
+            summary: farspan_metrics::summarize(std::slice::from_ref(document)),
+        };
+        let entries = |documents: &[Value]| -> Vec<String> {
+            let comparison = Comparison {
+                scenario: String::new(),
+                baseline: String::new(),
+                base: 0,
+                runs: documents.iter().map(side).collect(),
+                ratios: Vec::new(),
+                verdicts: Vec::new(),
+                differences: Vec::new(),
+                notes: Vec::new(),
+                measures: measures.clone(),
+            };
+            comparison.runs.iter().map(|side| entry(&comparison, side, &measures[0])).collect()
+        };
+        assert_eq!(entries(&documents), ["500 B at a->b#0", "- at c->d#0", "none"]);
+        assert_eq!(entries(&documents[..1]), ["500 B"]);
+    }
+
+    #[test]
     fn a_ratio_says_of_how_many_seeds_it_is() {
         let entry = |ratios: Value, missing: u64| {
             let fields = json!({"a": {"ratios": ratios, "median": 2.0, "ci_low": 1.0, "ci_high": null, "missing": missing}});

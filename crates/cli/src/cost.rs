@@ -12,13 +12,17 @@ const VERY_LONG: f64 = 600.0;
 /// No core does so many packet-hops a second: what is short at this speed needs no trial.
 const FASTEST: f64 = 40e6;
 
-/// The bound that the estimated time is.
-const fn bound(cost: &Cost) -> &'static str {
-    if cost.at_least { "at least" } else { "about" }
+fn work(cost: &Cost) -> String {
+    with_prefix(cost.packet_hops as f64, "packet-hops")
 }
 
-fn work(cost: &Cost) -> String {
-    with_prefix(cost.estimate.packet_hops as f64, "packet-hops")
+/// Seconds from and to, `times` over.
+fn range(cost: &Cost, times: f64) -> String {
+    let [from, to] = cost.seconds.map(|x| x * times);
+    if to < 10.0 {
+        return format!("{from:.2} to {to:.2} s");
+    }
+    format!("{} to {}", seconds(from), seconds(to))
 }
 
 /// A cost as lines of `check`.
@@ -26,14 +30,13 @@ pub fn lines(cost: &Cost) -> [String; 4] {
     let Estimate { flows, payload_bytes, .. } = cost.estimate;
     [
         format!("flows: {flows}, payload {}", bytes(Some(payload_bytes as f64))),
-        format!("work: about {}, without retransmissions", work(cost)),
+        format!("work: about {}, retransmissions included", work(cost)),
         format!(
-            "time: {} {} here ({} of CPU time in a short trial)",
-            bound(cost),
-            seconds(cost.seconds),
+            "time: {} of CPU time here ({} in a short trial)",
+            range(cost, 1.0),
             with_prefix(cost.speed, "packet-hops/s")
         ),
-        format!("memory: at most about {}", bytes(Some(cost.memory as f64))),
+        format!("memory: about {}", bytes(Some(cost.memory as f64))),
     ]
 }
 
@@ -47,16 +50,15 @@ pub fn announce(resolved: &Resolved, world: &World, (runs, threads): (usize, u16
         return;
     }
     let cost = Cost::of(resolved, world);
-    let time = cost.seconds * rounds / f64::from(threads);
-    if time < if quiet && !cost.at_least { VERY_LONG } else { LONG } {
+    let times = rounds / f64::from(threads);
+    if cost.seconds[1] * times < if quiet { VERY_LONG } else { LONG } {
         return;
     }
     let memory = bytes(Some((cost.memory * at_a_time as u64) as f64));
     let each = if runs > 1 { format!("{runs} runs of ") } else { String::new() };
     output::note(&format!(
-        "{each}about {}: {} {} here, at most {memory} of memory",
+        "{each}about {}: {} here, about {memory} of memory",
         work(&cost),
-        bound(&cost),
-        seconds(time)
+        range(&cost, times)
     ));
 }

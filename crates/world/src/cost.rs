@@ -1,17 +1,19 @@
 //! The cost of a run on this machine, before it runs.
 
 use crate::clock::{cpu_time, now};
+use crate::memory::OF_RECORD;
 use crate::runner::peak_rss;
-use crate::{EngineKind, Estimate, World, run};
+use crate::{EngineKind, Estimate, Progress, World, run};
 use farspan_scenario::Resolved;
-use farspan_sim::Probes;
+use farspan_sim::{ProbeKind, Probes, Spec};
+use farspan_units::{FlowId, Time};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// CPU time for which a scenario is tried out, to learn this machine's speed.
+/// CPU time for which a scenario is tried out, to learn this machine's speed and what is sent again.
 const TRIAL: Duration = Duration::from_millis(500);
 /// The trial ends after this wall time, however little CPU time it got.
-const LONGEST_TRIAL: Duration = Duration::from_secs(3);
+const LONGEST_TRIAL: Duration = Duration::from_secs(5);
 
 /// Estimated cost of a run on one thread.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -19,16 +21,21 @@ const LONGEST_TRIAL: Duration = Duration::from_secs(3);
 pub struct Cost {
     /// Counted from the scenario.
     pub estimate: Estimate,
-    /// Packet-hops a second of CPU time, in a trial.
+    /// Packet-hops, those of retransmissions included: of a run that ended within the trial its own, else those of the trial and as many more
+    /// as follow from it.
+    pub packet_hops: u64,
+    /// Packet-hops a second of CPU time, in the trial.
     pub speed: f64,
-    /// Seconds of CPU time.
-    pub seconds: f64,
-    /// Whether it will take longer: links are offered more than they carry, and what they drop is sent again.
-    pub at_least: bool,
-    /// At most so much memory, in bytes.
+    /// Seconds of CPU time, from and to.
+    pub seconds: [f64; 2],
+    /// About so much memory, in bytes.
     pub memory: u64,
 }
 
+/// By how much the CPU time of one run differs from that of the next, by caches and by what else the machine does.
+const WITHIN_OF_WHOLE: f64 = 1.5;
+/// And where most of it was not tried out: by as much again.
+const WITHIN_OF_PART: f64 = 2.0;
 /// CPU seconds that a sample takes, about.
 const SECONDS_A_SAMPLE: f64 = 50e-9;
 
@@ -43,34 +50,162 @@ fn without_probes(world: &World) -> Cow<'_, World> {
     Cow::Owned(bare)
 }
 
+/// How far a trial has come.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    /// CPU time of this thread.
+    cpu: Duration,
+    /// Wall time since the trial began.
+    wall: Duration,
+    run: Progress,
+}
+
+/// A run that ended early, or not.
+struct Trial {
+    /// Caches are cold before.
+    middle: Moment,
+    last: Moment,
+    /// CPU time of this thread when the results stood.
+    cpu: Duration,
+    /// Whether the run did not end in it.
+    is_part: bool,
+    /// Simulated time for which flows that are sampled were under way, all together, in ps.
+    sampled: f64,
+}
+
+impl Trial {
+    fn of(resolved: &Resolved, world: &World) -> Self {
+        let wall = now();
+        let start = world.spec.flows.iter().map(|flow| flow.start).min().unwrap_or(Time::ZERO);
+        let begun = start + world.intra.or(world.inter).map_or(Default::default(), |path| path.base_rtt);
+        let (mut moments, mut first): (Vec<Moment>, usize) = (Vec::new(), 0);
+        let results = run(resolved, &without_probes(world), EngineKind::Windowed, &mut |progress| {
+            let last = Moment { cpu: cpu_time(wall), wall: wall.elapsed(), run: *progress };
+            moments.push(last);
+            // Up to the first call the simulator prepares the run. Where many flows begin at once, their first round trip is dear.
+            if progress.now < begun {
+                first = moments.len() - 1;
+            }
+            last.cpu - moments[first].cpu < TRIAL && last.wall - moments[first].wall < LONGEST_TRIAL
+        });
+        let mut last = moments[moments.len() - 1];
+        let summary = &results.summary;
+        if !summary.partial {
+            let end = Time::from_ps((summary.sim_time_s * 1e12) as u64);
+            let run = Progress { now: end, packet_hops: summary.packet_hops, ..last.run };
+            last = Moment { cpu: cpu_time(wall), run, ..last };
+        }
+        // A trial that got no farther is better than none.
+        let first = if first + 1 < moments.len() { first } else { 0 };
+        let half = moments[first].cpu + (last.cpu - moments[first].cpu) / 2;
+        let middle =
+            moments[first..].iter().rev().find(|moment| moment.cpu <= half).unwrap_or(&moments[first]);
+        let under_way = |id: &FlowId| {
+            let flow = &results.flows[id.index()].outcome;
+            flow.started.then(|| flow.finish.unwrap_or(last.run.now).since(flow.start).as_ps() as f64)
+        };
+        let sampled = world.spec.probes.rate_flows.iter().filter_map(under_way).sum();
+        Self { middle: *middle, last, cpu: cpu_time(wall), is_part: summary.partial, sampled }
+    }
+
+    /// Packet-hops still to come until all is delivered, or until `stop`, and the simulated time of that, in ps. `counted`: packet-hops of
+    /// the whole run without retransmissions.
+    fn to_come(&self, stop: Time, counted: u64) -> (f64, f64) {
+        let (middle, last) = (&self.middle.run, &self.last.run);
+        let now = last.now.as_ps() as f64;
+        if !self.is_part {
+            return (0.0, now);
+        }
+        // By time as in the second half: the network fills first.
+        let hops = (last.packet_hops - middle.packet_hops).max(1) as f64;
+        let rate = hops / ((last.now - middle.now).as_ps().max(1) as f64);
+        let until_stop = rate * (stop - last.now).as_ps() as f64;
+        let (sent, left) = (last.packet_hops as f64, counted.saturating_sub(last.packet_hops));
+        let until_delivered = match last.fraction > middle.fraction {
+            // By payload as in all of it: what is sent again there stands for what will be.
+            true => sent * (1.0 - last.fraction) / last.fraction,
+            // Nothing has arrived yet.
+            false if left > 0 => left as f64,
+            // What is left never arrives.
+            false => f64::INFINITY,
+        };
+        let to_come = until_delivered.min(until_stop);
+        (to_come, now + to_come / rate)
+    }
+}
+
+impl Trial {
+    /// The samples of a run that ends at `end`, in ps.
+    fn samples(&self, spec: &Spec, end: f64) -> f64 {
+        let probes = &spec.probes;
+        let kinds = |all: &[ProbeKind]| all.iter().filter(|kind| probes.series.has(**kind)).count() as f64;
+        let of_ports = kinds(&[ProbeKind::Queue, ProbeKind::PhantomQueue, ProbeKind::Utilization]);
+        let of_flows = kinds(&[ProbeKind::Rate, ProbeKind::Cwnd, ProbeKind::Rtt, ProbeKind::Signal]);
+        let ports =
+            of_ports * probes.queue_ports.len() as f64 + (probes.links.len() + spec.proxies.len()) as f64;
+        let flows = self.sampled / (self.last.run.now.as_ps().max(1) as f64);
+        let count = |interval: Option<farspan_units::Duration>, sampled: f64| {
+            interval.map_or(0.0, |interval| sampled * end / interval.as_ps() as f64)
+        };
+        count(probes.queue_interval, ports) + count(probes.rate_interval, of_flows * flows)
+    }
+}
+
 impl Cost {
-    /// Packet-hops are counted, and so are samples; the time of packet-hops follows from a short trial on this machine.
+    /// Tries the run out on this machine: short runs end within the trial.
     #[must_use]
     pub fn of(resolved: &Resolved, world: &World) -> Self {
+        let trial = Trial::of(resolved, world);
         let estimate = world.estimate();
-        let wall = now();
-        let mut began = None;
-        // Up to the first call the simulator prepares the run; and caches are cold in the first half.
-        let (mut middle, mut last) = (None, (Duration::ZERO, 0));
-        let trial = run(resolved, &without_probes(world), EngineKind::Windowed, &mut |progress| {
-            let used = cpu_time(wall);
-            let began = *began.get_or_insert(used);
-            last = (used - began, progress.packet_hops);
-            if last.0 > TRIAL / 2 {
-                middle.get_or_insert(last);
-            }
-            last.0 < TRIAL && wall.elapsed() < LONGEST_TRIAL
-        });
-        let (from, hops) = middle.filter(|middle| middle.1 < last.1).unwrap_or_default();
-        let speed = (last.1 - hops) as f64 / (last.0 - from).as_secs_f64().max(1e-6);
-        let seconds = match trial.summary.partial {
-            true => estimate.packet_hops as f64 / speed.max(1.0),
-            false => cpu_time(wall).saturating_sub(began.unwrap_or_default()).as_secs_f64(),
-        };
-        let seconds = seconds + world.samples() * SECONDS_A_SAMPLE;
-        let load = &world.offered_load;
-        let tiers = load.wan.iter().map(|way| way.load).chain([load.host, load.fabric]);
-        let at_least = tiers.flatten().any(|load| load >= 1.0);
-        Self { at_least, memory: peak_rss() + estimate.memory_bytes, estimate, speed, seconds }
+        let (middle, last) = (&trial.middle, &trial.last);
+        let (to_come, end) = trial.to_come(world.spec.stop.time, estimate.packet_hops);
+        let hops = last.run.packet_hops - middle.run.packet_hops;
+        let speed = hops as f64 / (last.cpu - middle.cpu).as_secs_f64().max(1e-6);
+        let samples = trial.samples(&world.spec, end);
+        // This thread has read the scenario and built the world before, which a run does, too.
+        let seconds = trial.cpu.as_secs_f64() + to_come / speed.max(1.0) + samples * SECONDS_A_SAMPLE;
+        let within = if trial.is_part { WITHIN_OF_PART } else { WITHIN_OF_WHOLE };
+        Self {
+            packet_hops: last.run.packet_hops + to_come as u64,
+            speed,
+            seconds: [seconds / within, seconds * within],
+            memory: peak_rss() + (samples * OF_RECORD as f64) as u64,
+            estimate,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half of a trial, which has come so far.
+    fn moment(us: u64, fraction: f64, packet_hops: u64) -> Moment {
+        let now = Time::ZERO + farspan_units::Duration::from_us(us);
+        let run = Progress { now, finished: 0, flows: 8, fraction, packet_hops };
+        Moment { cpu: Duration::ZERO, wall: Duration::ZERO, run }
+    }
+
+    fn to_come(middle: Moment, last: Moment, stop_us: u64) -> (f64, f64) {
+        let trial = Trial { middle, last, cpu: Duration::ZERO, is_part: true, sampled: 0.0 };
+        let (hops, end) = trial.to_come(moment(stop_us, 0.0, 0).run.now, 1000);
+        (hops.round(), (end / 1e6).round())
+    }
+
+    #[test]
+    fn payload_that_is_left_takes_as_many_packet_hops_as_the_rest() {
+        let (middle, last) = (moment(10, 0.25, 300), moment(20, 0.5, 500));
+        assert_eq!(to_come(middle, last, 1000), (500.0, 45.0));
+        assert_eq!(to_come(middle, last, 25), (100.0, 25.0), "the run stops before");
+        let whole = Trial { middle, last, cpu: Duration::ZERO, is_part: false, sampled: 0.0 };
+        assert_eq!(whole.to_come(Time::MAX, 1000), (0.0, 20e6));
+    }
+
+    #[test]
+    fn where_nothing_arrives_a_run_goes_on_until_it_stops() {
+        let (middle, last) = (moment(10, 0.5, 1000), moment(20, 0.5, 1500));
+        assert_eq!(to_come(middle, last, 100), (4000.0, 100.0));
+        let (middle, last) = (moment(10, 0.0, 300), moment(20, 0.0, 500));
+        assert_eq!(to_come(middle, last, 1000), (500.0, 45.0), "yet: as many as were counted");
     }
 }

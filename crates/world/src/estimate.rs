@@ -6,6 +6,10 @@ use farspan_fabric::{Link, Routes};
 use farspan_scenario::Resolved;
 use farspan_scenario::ScenarioError;
 use farspan_scenario::model::Workload;
+use farspan_sim::Flow;
+use farspan_transport::Scheme;
+use farspan_transport::ack::AckPolicy;
+use farspan_transport::coding::Layout;
 use farspan_units::Bytes;
 use farspan_workload::Expected;
 use serde::Serialize;
@@ -18,8 +22,8 @@ pub struct Estimate {
     pub flows: u64,
     /// Their payload.
     pub payload_bytes: u64,
-    /// Packets that finish transmission on a link: data out and ACKs back, without retransmissions. An upper bound for
-    /// runs that end before their last arrivals.
+    /// Packets that finish transmission on a link: data and parity out, ACKs and pulls back, without retransmissions. An upper
+    /// bound for runs that end before their last arrivals.
     pub packet_hops: u64,
     /// Memory for the flows' tables and the samples, beside the network itself.
     pub memory_bytes: u64,
@@ -58,15 +62,39 @@ impl Estimate {
 /// Bytes that a sender and its receiver keep for each packet of a flow.
 const BYTES_A_PACKET: u64 = 10;
 
+/// The packets of a scheme's flows in an empty network.
+struct Packets<'a> {
+    scheme: &'a Scheme,
+    mss: Bytes,
+    /// Data packets that share an ACK, at most.
+    held: u64,
+}
+
+impl<'a> Packets<'a> {
+    fn new(scheme: &'a Scheme, mss: Bytes) -> Self {
+        let acks = scheme.profile.acks.build();
+        let held = acks.holds().segments(mss).max(u64::from(acks.holds_packets()) + 1);
+        Self { scheme, mss, held }
+    }
+
+    /// Packets of data and parity of a message, and packets of control that answer them.
+    fn of(&self, size: Bytes) -> (u64, u64) {
+        let layout = self.scheme.coding.shape().and_then(|shape| Layout::of_message(size, self.mss, shape));
+        let data = layout.map_or_else(|| size.segments(self.mss), |layout| layout.packets().into());
+        let pulls = if self.scheme.profile.pulls.is_some() { data } else { 0 };
+        (data, data.div_ceil(self.held) + pulls)
+    }
+}
+
 impl World {
-    /// By link: the share of what is offered to it, were all flows to begin at once, that it carries until `stop.time`. Each flow takes
-    /// the path of ECMP, also where it is sprayed.
-    fn carried(&self, routes: &Routes) -> Vec<f64> {
+    /// By link: the share of what is offered to it, were all flows that begin before `stop.time` to begin at once, that it carries until then.
+    /// Each flow takes the path of ECMP, also where it is sprayed.
+    fn carried(&self, routes: &Routes, bytes: impl Fn(&Flow) -> f64) -> Vec<f64> {
         let spec = &self.spec;
         let mut offered = vec![0.0; spec.network.links.len()];
-        for flow in &spec.flows {
+        for flow in spec.flows.iter().filter(|flow| flow.start < spec.stop.time) {
             for link in &routes.path(&spec.network, flow.src, flow.dst).links {
-                offered[link.index()] += flow.size.as_f64();
+                offered[link.index()] += bytes(flow);
             }
         }
         let until = spec.stop.time.as_secs_f64();
@@ -84,15 +112,23 @@ impl World {
     pub fn estimate(&self) -> Estimate {
         let spec = &self.spec;
         let routes = Routes::new(&spec.network, spec.seed);
-        let carried = self.carried(&routes);
+        let [intra, inter] = [&spec.intra, &spec.inter].map(|scheme| Packets::new(scheme, spec.mss));
+        let of = |flow: &Flow| {
+            let is_intra = spec.network.site(flow.src) == spec.network.site(flow.dst);
+            if is_intra { &intra } else { &inter }.of(flow.size)
+        };
+        let parity = |flow: &Flow| of(flow).0.saturating_sub(flow.size.segments(spec.mss));
+        let carried = self.carried(&routes, |flow| (flow.size + spec.mss * parity(flow)).as_f64());
         let (mut packets, mut packet_hops, mut payload) = (0, 0.0, Bytes::ZERO);
         for flow in &spec.flows {
-            let count = flow.size.segments(spec.mss);
-            let links = routes.path(&spec.network, flow.src, flow.dst).links;
-            let share = links.iter().map(|link| carried[link.index()]).fold(1.0, f64::min);
-            packets += count;
-            packet_hops += 2.0 * count as f64 * share * links.len() as f64;
+            let (data, control) = of(flow);
+            packets += data;
             payload += flow.size;
+            if flow.start < spec.stop.time {
+                let links = routes.path(&spec.network, flow.src, flow.dst).links;
+                let share = links.iter().map(|link| carried[link.index()]).fold(1.0, f64::min);
+                packet_hops += (data + control) as f64 * share * links.len() as f64;
+            }
         }
         let flows = spec.flows.len() as u64;
         Estimate {

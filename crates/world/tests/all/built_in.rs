@@ -5,7 +5,7 @@ use farspan_fabric::{Overflow, Tier, Victim};
 use farspan_scenario::value::Profile;
 use farspan_scenario::{BUILT_IN, Request, STARTER};
 use farspan_units::Time;
-use farspan_world::{EngineKind, Estimate, World};
+use farspan_world::{EngineKind, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn request(scenario: &str, scheme: &str, profile: &str) -> Request {
@@ -579,40 +579,6 @@ fn trimmed_packets_and_nacks_reach_every_result() {
     );
     assert_eq!(results.flows.iter().map(|flow| flow.outcome.sender.nacks).sum::<u64>(), recovery.nacks);
     assert_eq!((recovery.nacks, results.summary.flows.finished), (packets.trimmed, 8));
-}
-
-#[test]
-fn an_estimate_counts_links_there_and_back() {
-    let request = with("uno/incast-mixed", &["workload.flow_size=4096B"]);
-    let world = World::build(&request.resolve().unwrap()).unwrap();
-    // Four flows over 9 links and four over 6, one packet and one ACK each.
-    assert_eq!(world.estimate().packet_hops, 4 * 2 * (9 + 6));
-}
-
-#[test]
-fn an_estimate_counts_no_more_than_links_carry_until_the_end() {
-    let hops = |time: &str| {
-        let set = ["workload.flow_size=1GiB", &format!("stop.time={time}")];
-        World::build(&with("uno/incast-mixed", &set).resolve().unwrap()).unwrap().estimate().packet_hops
-    };
-    // Eight flows into one link, which is busy for longer than that.
-    let ratio = hops("2ms") as f64 / hops("1ms") as f64;
-    assert!((1.99..2.01).contains(&ratio), "{ratio}");
-    // 1 ms of 100 Gb/s is 3,052 packets of 4,096 bytes: half of them over 9 links, half over 6, there and back.
-    assert!((40_000..50_000).contains(&hops("1ms")), "{}", hops("1ms"));
-}
-
-#[test]
-fn what_is_too_much_to_draw_is_estimated_from_what_is_expected() {
-    let of = |flows: &str| {
-        let request = with("uno/websearch", &[&format!("workload.flows={flows}"), "stop.time=10s"]);
-        Estimate::of(&request.resolve().unwrap()).unwrap()
-    };
-    let (drawn, expected) = (of("20000"), of("3000000000"));
-    assert!(expected.flows >= 3_000_000_000, "{expected:?}");
-    let a_flow = |estimate: &Estimate| estimate.packet_hops as f64 / estimate.flows as f64;
-    let ratio = a_flow(&expected) / a_flow(&drawn);
-    assert!((0.8..2.0).contains(&ratio), "{ratio}: {expected:?}, {drawn:?}");
 }
 
 #[test]

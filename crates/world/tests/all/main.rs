@@ -12,6 +12,7 @@ mod collectives;
 mod connections;
 mod control;
 mod equality;
+mod estimate;
 mod gemini;
 mod incasts;
 mod links;
