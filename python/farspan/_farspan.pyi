@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from farspan._request import Request
@@ -56,6 +57,8 @@ class Sweep:
     def finish(self, errors: dict[int, str], ran: list[int]) -> tuple[str, int]: ...
     def close(self) -> None: ...
 
+def sweep_plan(args: Sequence[str]) -> tuple[str, Path, int | None, bool, bool]: ...
+def sweep_told(out: Path) -> tuple[str, str]: ...
 def main(args: Sequence[str], itself: Sequence[str], code: str) -> int: ...
 
 class FlowPath:

@@ -45,6 +45,7 @@ def request(
     """Check the types of the arguments that only Python has."""
     if seed is not None:
         seed = whole(seed, 0, LARGEST_SEED, "seed")
+    _one(scheme)
     text(scheme, "scheme", 'a name, such as "uno-noec" or "unocc+rps"; farspan.schemes() lists them')
     text(profile, "profile", '"paper" or "artifact"')
     if not isinstance(set, Mapping | None):
@@ -91,6 +92,14 @@ def text(value: object, argument: str, what: str) -> None:
     """Refuse what is neither text nor left out."""
     if value is not None and not isinstance(value, str):
         raise ScenarioError(f"{value!r} is not text", argument=argument, cure=f"give {what}")
+
+
+def _one(scheme: object) -> None:
+    """Refuse several schemes: in text, commas outside brackets part them."""
+    several = "," in re.sub(r"\([^()]*\)", "", scheme) if isinstance(scheme, str) else isinstance(scheme, list | tuple)
+    if several:
+        cure = 'give one, or farspan.sweep({"scenario": ..., "scheme": ["uno", "oscar"]}, out=...), which runs several'
+        raise ScenarioError(f"{scheme!r} is several schemes", argument="scheme", cure=cure)
 
 
 def _path(path: object) -> str:

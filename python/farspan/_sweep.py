@@ -22,6 +22,9 @@ from farspan.control import Controls
 
 MOST_JOBS = 4096
 
+# As the store names the file that makes a folder one.
+MARK = ".farspan-store"
+
 
 @dataclass(frozen=True)
 class _Plan:
@@ -92,10 +95,11 @@ def sweep(
     Parameters
     ----------
     sweep : path or mapping
-        A sweep file, or what would stand in one, such as ``{"scenario": "uno/incast-mixed", "seeds": "1..5",
-        "grid": {"topology.k": [4, 8]}}``.
+        A sweep file, or what would stand in one, such as ``{"scenario": "uno/incast-mixed", "scheme": ["uno", "oscar"],
+        "same": ["recovery"], "seeds": "1..6", "grid": {"topology.k": [4, 8]}}``.
     out : path, optional
-        The folder; by default the file's name without its ending. A mapping needs one.
+        The folder; by default the file's name without its ending, or the folder whose ``sweep.toml`` the file is. A
+        mapping needs one.
     control : class or mapping, optional
         As for :func:`run`, in every run of the sweep, on the local backend. Each process imports the class anew, so it
         must stand in a file, alone or of a package, and a script that calls this function needs
@@ -144,8 +148,16 @@ def sweep(
         raise ScenarioError("a control in Python runs on this machine", argument="control", cure='give backend="local"')
     if IMPORTED in sys.modules:
         raise RuntimeError('a run of a sweep started the sweep again; call it below if __name__ == "__main__":')
-    ray = _ray() if backend == "ray" else None
-    plan = _plan(sweep, out, jobs, control)
+    ray = import_ray() if backend == "ray" else None
+    done = execute(_plan(sweep, out, jobs, control), ray, None if jobs is None else int(jobs), progress)
+    if done.failed:
+        first = done.failed[0]["error"]
+        warnings.warn(f"{len(done.failed)} of {len(done.rows)} runs failed, the first one: {first}", stacklevel=2)
+    return done
+
+
+def execute(plan: _Plan, ray: Any | None, most: int | None, progress: bool | Listener | None) -> Sweep:
+    """Run a plan here, or with `ray` as its tasks, at most `most` at a time."""
     native = _farspan.Sweep(plan)
     try:
         with listening(progress, plan.name) as listener:
@@ -157,17 +169,19 @@ def sweep(
                 pending = native.pending()
                 errors: dict[int, str] = {}
                 try:
-                    run_on(ray, pending, plan.out, plan.jobs if jobs else None, listener, errors)
+                    run_on(ray, pending, plan.out, most, listener, errors)
                 finally:
                     # Also after Ctrl-C: what is whole has its row.
                     text, reused = native.finish(errors, [index for index, *_ in pending])
     finally:
         native.close()
-    done = Sweep(plan.out, json.loads(text), reused)
-    if done.failed:
-        first = done.failed[0]["error"]
-        warnings.warn(f"{len(done.failed)} of {len(done.rows)} runs failed, the first one: {first}", stacklevel=2)
-    return done
+    return Sweep(plan.out, json.loads(text), reused)
+
+
+def plan_of(name: str, text: str, folder: Path | None, out: Path, jobs: int | None) -> _Plan:
+    """Take a sweep without a control of Python's."""
+    itself = [sys.executable, "-m", "farspan"]
+    return _Plan(name, text, folder, out, jobs or os.cpu_count() or 1, itself, [str(_farspan.__file__)])
 
 
 def _plan(
@@ -183,24 +197,30 @@ def _plan(
         name, folder = "sweep", None
         text = "".join(f"{key} = {toml(value, str(key))}\n" for key, value in sweep.items())
     else:
-        path = Path(sweep)
+        path, cure = Path(sweep), 'give a sweep file, or a mapping such as {"scenario": "uno/steady", "seeds": "1..6"}'
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise ScenarioError(f"cannot be read ({error})", file=str(path), cure="give a sweep file") from None
+            raise ScenarioError(f"cannot be read ({error})", file=str(path), cure=cure) from None
         name, folder = str(path), path.parent
     return _Plan(
         name=name,
         text=text,
         folder=folder,
-        out=results_folder(out) or Path(name).with_suffix(""),
+        out=results_folder(out) or _default_folder(Path(name)),
         jobs=(os.cpu_count() or 1) if jobs is None else whole(jobs, 1, MOST_JOBS, "jobs"),
         itself=itself,
         code=[str(_farspan.__file__), *files],
     )
 
 
-def _ray() -> Any:
+def _default_folder(file: Path) -> Path:
+    """Name the folder of a sweep file; the one that a sweep's folder holds is that folder's."""
+    is_own = file.name == "sweep.toml" and (file.parent / MARK).exists()
+    return file.parent if is_own else file.with_suffix("")
+
+
+def import_ray() -> Any:
     """Ray, if it is installed."""
     try:
         import ray

@@ -1,52 +1,39 @@
-"""``farspan sweep --backend ray``: arguments, document and exit codes of the command, around :func:`sweep`."""
+"""``farspan sweep --backend ray``: arguments, document and exit codes of the command."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
-import warnings
 from collections import Counter
-from pathlib import Path
 
+from farspan import _farspan
 from farspan._errors import RunError, ScenarioError
-from farspan._sweep import Sweep, sweep
+from farspan._sweep import Sweep, execute, import_ray, plan_of
 
 
 def sweep_on_ray(words: list[str]) -> int:
     """Run the command with these arguments; give the exit code."""
-    told = _arguments(words)
+    text, out, jobs, as_json, quiet = _farspan.sweep_plan(["farspan", "sweep", *words])
     began = time.perf_counter()
     try:
-        with warnings.catch_warnings():
-            # Failed runs are told below.
-            warnings.simplefilter("ignore", UserWarning)
-            progress = False if told.quiet else None
-            done = sweep(told.file, out=told.out, backend="ray", jobs=told.jobs, progress=progress)
+        done = execute(plan_of("sweep", text, None, out, jobs), import_ray(), jobs, False if quiet else None)
+        counts = Counter(row["status"] for row in done.rows)
+        tables, ending = _farspan.sweep_told(out) if counts["done"] else ("", "")
     except (ScenarioError, ModuleNotFoundError) as error:
         return _end(str(error), 2)
     except RunError as error:
         return _end(str(error), 1)
     except KeyboardInterrupt:
         return _end("interrupted; what was written is marked partial", 130)
-    counts = Counter(row["status"] for row in done.rows)
-    print(_document(done, counts, time.perf_counter() - began) if told.json else _text(done, counts))
+    if as_json:
+        print(_document(done, counts, time.perf_counter() - began))
+    else:
+        print(f"{tables}{_text(done, counts)}\n{ending}", end="")
     if not done.failed:
         return 0
     first = f"{len(done.failed)} of {len(done.rows)} runs failed, the first one with: {done.failed[0]['error']}"
     return _end(f"{first}; {done.folder}/runs.parquet has every error, and the next sweep tries them again", 1)
-
-
-def _arguments(words: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="farspan sweep", allow_abbrev=False, add_help=False)
-    parser.add_argument("file", metavar="SWEEP.toml", type=Path)
-    parser.add_argument("--backend", choices=["ray"])
-    parser.add_argument("--jobs", metavar="N", type=int)
-    parser.add_argument("-o", "--out", "--output", metavar="DIR", type=Path)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--quiet", action="store_true")
-    return parser.parse_args(words)
 
 
 def _document(done: Sweep, counts: Counter[str], wall_time_s: float) -> str:
@@ -60,7 +47,7 @@ def _text(done: Sweep, counts: Counter[str]) -> str:
     parts = [(done.reused, "of them were there"), (counts["failed"], "failed"), (counts["not_run"], "not run")]
     told = "".join(f", {count} {what}" for count, what in parts if count)
     files = f"data set: {done.folder}/runs.parquet, views for DuckDB: {done.folder}/views.sql"
-    return f"{counts['done']} runs done{told}\n{files}; next: farspan compare {done.folder}"
+    return f"{counts['done']} runs done{told}\n{files}"
 
 
 def _end(message: str, code: int) -> int:

@@ -106,6 +106,8 @@ NESTED.append(NESTED)
         ({"set": [1]}, "set"),
         ({"set": {1: 2}}, "set"),
         ({"set": {"topology.k": NESTED}}, "set"),
+        ({"scheme": "uno,unocc+plb+mds(8,2)"}, "scheme"),
+        ({"scheme": ["uno", "oscar"]}, "scheme"),
         ({"scenario": None}, "scenario"),
         ({"out": "a\0b"}, "out"),
         ({"out": 3}, "out"),
@@ -116,6 +118,12 @@ def test_arguments_of_another_kind_are_bad_input_with_a_cure(arguments: dict[str
         fs.run(**({"scenario": INCAST} | arguments))
     assert raised.value.argument == argument
     assert raised.value.cure
+
+
+def test_several_schemes_are_a_sweep() -> None:
+    with pytest.raises(fs.ScenarioError, match=r"farspan\.sweep"):
+        fs.run(INCAST, scheme="uno,oscar")
+    assert "unocc+plb+mds(8,2)" in fs.check(INCAST, scheme="unocc+plb+mds(8,2)").scenario
 
 
 def test_a_file_is_no_folder_of_results(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -253,7 +254,7 @@ def test_on_a_cluster_a_folder_without_a_whole_document_is_replaced(
 
 
 def test_the_command_hands_a_sweep_to_ray(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "s.toml"
     file.write_text("scenario = 'bench/fat-tree'\n[grid]\n'topology.k' = [4, 7]\n'workload.flow_size' = '4KiB'\n")
@@ -263,7 +264,7 @@ def test_the_command_hands_a_sweep_to_ray(
         monkeypatch.setattr(sys, "argv", ["farspan", "sweep", str(file), "--backend", "ray", "--quiet", *more])
         with pytest.raises(SystemExit) as ended:
             main()
-        return ended.value.code, *capsys.readouterr()
+        return ended.value.code, *capfd.readouterr()
 
     code, out, said = call("--json")
     document = json.loads(out)
@@ -280,6 +281,32 @@ def test_the_command_hands_a_sweep_to_ray(
     assert call("--job", "1")[0] == 2
     file.unlink()
     assert call()[0] == 2
+
+
+def test_the_command_hands_several_schemes_to_ray(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def call(out: str, *more: str) -> tuple[object, str, str]:
+        small = ["--set", "topology.k=4", "--grid", "workload.flow_size=4KiB,8KiB", "--out", str(tmp_path / out)]
+        monkeypatch.setitem(sys.modules, "ray", OneByOne(after=100))
+        monkeypatch.setattr(sys, "argv", ["farspan", "sweep", "bench/fat-tree", "--quiet", *small, *more])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code, *capfd.readouterr()
+
+    ask = ["--scheme", "uno,dctcp", "--same", "recovery"]
+    code, out, said = call("ray", *ask, "--backend", "ray")
+    assert (code, said) == (0, "")
+    assert "over uno" in out
+    assert "\n4 runs done\ndata set: " in out
+    assert (tmp_path / "ray" / "report.html").is_file()
+    assert call("local", *ask)[0] == 0
+    columns = [[table_of(tmp_path / name).column(key) for key in ("run", "digest")] for name in ("ray", "local")]
+    assert columns[0] == columns[1]
+    code, out, said = call("none", "--scheme", "uno,osca", "--backend", "ray")
+    assert (code, out) == (2, "")
+    assert 'did you mean "oscar"?' in said
+    assert not (tmp_path / "none").exists()
 
 
 # Ray opens files and sockets that it leaves to its end.
@@ -304,3 +331,20 @@ def test_ray_does_the_same_though_a_worker_is_killed(tmp_path: Path) -> None:
     assert killed, "no worker was found to kill"
     assert on_ray.failed == []
     assert told(on_ray) == told(fs.sweep(many, out=tmp_path / "local", jobs=2))
+
+
+def test_other_schemes_take_parts_over_from_the_first(tmp_path: Path) -> None:
+    grid = {"topology.k": 4, "workload.flow_size": "4KiB", "topology.buffer": ["64KiB", "1MiB"]}
+    question = {"scenario": "bench/fat-tree", "scheme": ["uno", "dctcp"], "grid": grid}
+    same = fs.sweep({**question, "same": ["recovery"]}, out=tmp_path / "s")
+    parts = [tomllib.loads(same.load(row["run"]).scenario)["scheme"]["intra"] for row in same.rows]
+    assert [row["scheme"] for row in same.rows] == ["uno", "dctcp"] * 2
+    assert len({json.dumps(part["recovery"], sort_keys=True) for part in parts}) == 1
+    assert parts[0]["balance"] != parts[1]["balance"]
+    own = fs.sweep(same.folder / "sweep.toml")
+    assert (own.folder, own.reused, own.rows) == (same.folder, 4, same.rows)
+    with pytest.raises(fs.ScenarioError, match='did you mean "recovery"'):
+        fs.sweep({**question, "same": ["recover"]}, out=tmp_path / "t")
+    with pytest.raises(fs.ScenarioError, match="there is no other scheme"):
+        fs.sweep({**question, "scheme": "uno", "same": ["recovery"]}, out=tmp_path / "t")
+    assert not (tmp_path / "t").exists()

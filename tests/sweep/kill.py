@@ -174,7 +174,7 @@ def main():
         if len(names) != a.runs // 2 * 2 or len(set(names)) != len(names):
             wrong.append(f"{len(names)} rows, {len(set(names))} of them different; expected {a.runs // 2 * 2}")
         files = {path.name for path in out.iterdir()}
-        if files != {*names, "runs.parquet", "views.sql", "sweep.toml", ".farspan-store"}:
+        if files != {*names, "runs.parquet", "views.sql", "sweep.toml", "report.html", ".farspan-store"}:
             wrong.append(f"left over in the folder: {sorted(files - set(names))}")
         again, _ = whole([*command, str(out)])
         if again["reused"] != len(names):

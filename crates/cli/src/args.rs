@@ -1,5 +1,6 @@
 //! The arguments.
 
+use crate::ask_args::{AskArgs, one_scheme, part};
 use crate::bench::BenchCongestionArgs;
 #[cfg(target_os = "linux")]
 use crate::bench::BenchKernelArgs;
@@ -14,6 +15,7 @@ use crate::shell::{CompletionsArgs, ManArgs};
 use crate::sweep::SweepArgs;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use farspan_formats::cm::TimeUnit;
+use farspan_scenario::value::SchemePart;
 use farspan_scenario::{Request, SeedsError, unknown_name};
 use farspan_units::Duration;
 use farspan_world::EngineKind;
@@ -43,7 +45,7 @@ pub enum Command {
     /// Run the demo's scenes.
     #[command(about = crate::demo::about())]
     Demo(DemoArgs),
-    /// Run a scenario
+    /// Run a scenario; under several schemes, or with a grid of values, as a sweep
     Run(RunArgs),
     /// List schemes, congestion, balance, coding, queues, topologies, workloads, scenarios or figures
     List(ListArgs),
@@ -59,7 +61,7 @@ pub enum Command {
     Report(ReportArgs),
     /// Run what figures of papers need, and say of each claim whether it holds
     Reproduce(ReproduceArgs),
-    /// Run a grid of scenarios, schemes, profiles and seeds; what is there is not run again
+    /// Run a grid of schemes, values and seeds, from a file or from arguments; what is there is not run again
     Sweep(SweepArgs),
     /// Turn another tool's workload into a flow list or a scenario, or its topology into a topology file
     Import(ImportArgs),
@@ -101,7 +103,7 @@ pub struct ScenarioArgs {
     /// A file, or the name of a built-in scenario (`farspan list scenarios`)
     pub scenario: String,
     /// Scheme: a built-in name (`farspan list schemes`), CC+LB, or A/B for intra and inter
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = one_scheme)]
     pub scheme: Option<String>,
     /// Constants: paper, or artifact (as the published code ran; also published-code)
     #[arg(long, value_name = "NAME")]
@@ -128,9 +130,11 @@ impl ScenarioArgs {
 /// Arguments of `run`.
 #[derive(Args, Debug)]
 pub struct RunArgs {
-    /// The scenario.
+    /// A file, or the name of a built-in scenario (`farspan list scenarios`)
+    pub scenario: String,
+    /// Schemes, values and axes.
     #[command(flatten)]
-    pub scenario: ScenarioArgs,
+    pub ask: AskArgs,
     /// Seed of all draws
     #[arg(long, conflicts_with = "seeds", allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
@@ -144,20 +148,21 @@ pub struct RunArgs {
     /// Engine: windowed (fast) or oracle (plain); both give the same result
     #[arg(long, value_name = "NAME", default_value = "windowed", value_parser = engine)]
     pub engine: EngineKind,
-    /// Folder for summary.json, scenario.toml, the Parquet tables and report.html
+    /// Folder for summary.json, scenario.toml, the Parquet tables and report.html; with several schemes or --grid, a
+    /// sweep's folder, in which what is there whole is not run again [default then: named after the scenario]
     #[arg(short, long, alias = "output", value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Replace what stands in --out, whatever it is; without it, only results of the same scenario, scheme, profile
     /// and seeds
-    #[arg(long, requires = "out")]
+    #[arg(long)]
     pub force: bool,
     /// Log what happens to flows, as qlog in DIR/trace: flow=17,20..29, tag=NAME or class=inter; can be given several
     /// times
-    #[arg(long, value_name = "FLOWS", requires = "out")]
+    #[arg(long, value_name = "FLOWS")]
     pub trace: Vec<String>,
     /// Capture the packets of ports, in DIR/trace/ports.pcapng: a name or a pattern, such as 'tor0->*'; can be given
     /// several times
-    #[arg(long, value_name = "PORT", requires = "out")]
+    #[arg(long, value_name = "PORT")]
     pub pcap: Vec<String>,
     /// Print one JSON document instead of a table
     #[arg(long)]
@@ -179,7 +184,7 @@ pub fn seed(text: &str) -> Result<u64, String> {
     seed.ok_or_else(|| format!("write a whole number from 0 to {}, such as 7", i64::MAX))
 }
 
-fn seeds(text: &str) -> Result<Seeds, SeedsError> {
+pub fn seeds(text: &str) -> Result<Seeds, SeedsError> {
     farspan_scenario::seeds(text).map(Seeds)
 }
 
@@ -195,6 +200,9 @@ pub struct DemoArgs {
     /// Changes a key of every scenario; can be given several times
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
+    /// Parts that the other schemes of each scenario take over from its first: recovery, balance, coding
+    #[arg(long, value_name = "PART[,PART]...", value_delimiter = ',', value_parser = part)]
+    pub same: Vec<SchemePart>,
     /// Folder for the results of every run, and report.html
     #[arg(short, long, alias = "output", value_name = "DIR", default_value = "farspan-demo")]
     pub out: PathBuf,

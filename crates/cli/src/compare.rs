@@ -26,7 +26,7 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
 }
 
 /// A comparison as a page of text.
-fn page(comparison: &Comparison) -> String {
+pub fn page(comparison: &Comparison) -> String {
     let several = comparison.runs.iter().any(|side| side.seeds.len() > 1);
     let mut heading = vec![String::new()];
     for (i, side) in comparison.runs.iter().enumerate() {
@@ -159,7 +159,6 @@ mod tests {
             let comparison = Comparison {
                 scenario: String::new(),
                 baseline: String::new(),
-                base: 0,
                 runs: documents.iter().map(side).collect(),
                 ratios: Vec::new(),
                 verdicts: Vec::new(),

@@ -6,7 +6,8 @@ use crate::format::Table;
 use crate::progress::{catch_interrupts, interrupted, run_all};
 use crate::{Failure, output, seeds};
 use farspan_report::{Arm, Comparison, Group, comparisons, groups, html, load, write};
-use farspan_scenario::Request;
+use farspan_scenario::value::SchemePart;
+use farspan_scenario::{Request, same_as};
 use farspan_world::EngineKind;
 use farspan_world::runner::{self, Job};
 use serde_json::json;
@@ -122,7 +123,7 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     }
     let parts = SCENES.iter().zip(groups.iter().zip(&comparisons));
     let tables: Vec<String> =
-        parts.map(|(scene, (group, comparison))| scene.table(group, comparison)).collect();
+        parts.map(|(scene, (group, comparison))| scene.table(group, comparison, &args.same)).collect();
     output::text(&tables.join("\n"));
     output::text(&format!(
         "\n{BEST}\nEvery ratio with its interval: farspan compare {}\nReport: {}\n",
@@ -144,21 +145,34 @@ impl Scene {
             Some(Seeds(seeds)) => seeds.clone(),
             None => (0..self.seeds).map(|seed| args.seed.saturating_add(seed)).collect(),
         };
-        let mut jobs = Vec::new();
-        for scheme in self.schemes {
+        let (mut jobs, mut taken) = (Vec::new(), Vec::new());
+        for (i, scheme) in self.schemes.iter().enumerate() {
             let own = self.set.iter().map(|set| (*set).to_owned());
             let request = Request {
                 scheme: Some((*scheme).to_owned()),
-                set: own.chain(args.set.iter().cloned()).collect(),
+                set: taken.iter().cloned().chain(own).chain(args.set.iter().cloned()).collect(),
                 ..Request::new(self.scenario)
             };
+            let resolved = request.resolve()?;
+            if i == 0 {
+                taken = same_as(&resolved, &args.same);
+            }
             let out = args.out.join(self.name()).join(scheme);
-            jobs.extend(Job::new(request.resolve()?, Some(out)).with_seeds(seeds.iter().copied()));
+            jobs.extend(Job::new(resolved, Some(out)).with_seeds(seeds.iter().copied()));
         }
         Ok(jobs)
     }
 
-    fn table(&self, group: &Group, comparison: &Comparison) -> String {
+    /// The parts that every scheme has of the first.
+    fn taken_over(&self, same: &[SchemePart]) -> String {
+        let parts: Vec<String> = same.iter().map(ToString::to_string).collect();
+        match parts.is_empty() {
+            true => String::new(),
+            false => format!(" Of {}, whatever the scheme: {}.", self.schemes[0], parts.join(", ")),
+        }
+    }
+
+    fn table(&self, group: &Group, comparison: &Comparison, same: &[SchemePart]) -> String {
         let names = comparison.runs.iter().map(|side| side.name.as_str());
         let mut table = Table::new(std::iter::once("").chain(names).chain(["best"]));
         for path in self.measures {
@@ -171,10 +185,11 @@ impl Scene {
         }
         let seeds = comparison.runs.iter().map(|side| side.seeds.len()).max().unwrap_or(0);
         format!(
-            "{}: {}\n{}\nMedian over {seeds} seeds of each run's number:\n\n{}\n{}\n{}",
+            "{}: {}\n{}{}\nMedian over {seeds} seeds of each run's number:\n\n{}\n{}\n{}",
             self.scenario,
             self.title,
             settings(group),
+            self.taken_over(same),
             table.render(&[comparison.runs.len() + 1]),
             self.note,
             notes(comparison)

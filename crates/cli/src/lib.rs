@@ -15,6 +15,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
+mod ask_args;
 mod bench;
 mod check;
 mod compare;
@@ -49,6 +50,7 @@ mod sweep;
 
 pub use farspan_scenario::{NamedControl, RegisterError};
 pub use program::Program;
+pub use sweep::{SweepPlan, Told};
 
 #[cfg(all(target_os = "linux", not(feature = "kernel")))]
 use kernel_absent as kernel;
@@ -139,31 +141,56 @@ pub struct Itself<'a> {
 ///
 /// `args` begins with the name of the program. Ctrl-C is caught for the whole process, which should have nothing else to do.
 pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &Itself<'_>) -> u8 {
-    let result = match Cli::try_parse_from(args) {
-        Ok(cli) => bug::guard(|| dispatch(cli.command, itself)).unwrap_or_else(|bug| Err(Failure::Bug(bug))),
-        Err(error) => {
-            // Help and versions are errors to clap, and go to standard output.
-            let code = match error.print() {
-                Err(lost) if !error.use_stderr() => output::lost(&lost),
-                _ => error.exit_code(),
-            };
-            return u8::try_from(code).unwrap_or(2);
-        }
-    };
-    let (message, code) = match result {
-        Ok(()) => return 0,
-        Err(failure) => failure.message_and_code(),
-    };
-    if !message.is_empty() {
-        output::note(&message);
+    parse(args).and_then(|cli| guarded(|| dispatch(cli.command, itself))).map_or_else(|code| code, |()| 0)
+}
+
+/// The sweep that the arguments of `farspan sweep` ask for, its folder not touched yet: for who runs it elsewhere.
+///
+/// # Errors
+/// The exit code, after what is wrong was said on standard error.
+pub fn sweep_plan(args: impl IntoIterator<Item = OsString>) -> Result<SweepPlan, u8> {
+    match parse(args)?.command {
+        Command::Sweep(args) => guarded(|| sweep::plan(&args)),
+        _ => guarded(|| Err(Failure::BadInput("no sweep; write farspan sweep".to_owned()))),
     }
-    code
+}
+
+/// Writes `report.html` into the folder of a sweep that has ended, and gives what the command says of it.
+///
+/// # Errors
+/// If the runs cannot be read, or the page cannot be written.
+pub fn sweep_told(out: &Path) -> Result<Told, String> {
+    sweep::told(out).map_err(|failure| failure.message_and_code().0)
+}
+
+/// The arguments; an error has been printed, and gives the exit code.
+fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, u8> {
+    Cli::try_parse_from(args).map_err(|error| {
+        // Help and versions are errors to clap, and go to standard output.
+        let code = match error.print() {
+            Err(lost) if !error.use_stderr() => output::lost(&lost),
+            _ => error.exit_code(),
+        };
+        u8::try_from(code).unwrap_or(2)
+    })
+}
+
+/// The value that a command gives; a failure has been said, and gives the exit code.
+fn guarded<T>(command: impl FnOnce() -> Result<T, Failure>) -> Result<T, u8> {
+    let result = bug::guard(command).unwrap_or_else(|bug| Err(Failure::Bug(bug)));
+    result.map_err(|failure| {
+        let (message, code) = failure.message_and_code();
+        if !message.is_empty() {
+            output::note(&message);
+        }
+        code
+    })
 }
 
 fn dispatch(command: Command, itself: &Itself<'_>) -> Result<(), Failure> {
     match command {
         Command::Demo(demo) => demo::demo(&demo),
-        Command::Run(run) => run::run(&run),
+        Command::Run(run) => run::run(&run, itself),
         Command::List(list) => list::list(&list),
         Command::Check(check) => check::check(&check),
         Command::New(new) => new::new(&new),

@@ -5,19 +5,39 @@ use crate::format::{
     INFINITE, NONE, Table, bits_per_second, bytes, number, or_infinite, percent, seconds, time, with_prefix,
 };
 use crate::progress::{catch_interrupts, end_with_stdin, interrupted, run_all};
-use crate::{Failure, cost, output, report, seeds};
+use crate::{Failure, Itself, cost, output, report, seeds, sweep};
 use farspan_metrics::{Collective, Fct, Goodput, Pfc, PortSums, ProxySummary, Summary, measures};
 use farspan_report::interval_note;
+use farspan_scenario::ScenarioError;
+use farspan_sweep::Kind;
+use farspan_world::EngineKind;
 use farspan_world::runner::{self, Job, seeds_document, threaded, unfinished};
 use farspan_world::write;
 use serde_json::{Value, json};
 
-/// Runs a scenario, for one seed or several.
-pub fn run(args: &RunArgs) -> Result<(), Failure> {
+/// Runs a scenario, for one seed or several; under several schemes, or with a grid, as a sweep.
+pub fn run(args: &RunArgs, itself: &Itself<'_>) -> Result<(), Failure> {
     if args.end_with_stdin {
         end_with_stdin();
     }
-    let resolved = args.scenario.request(args.seed).resolve()?;
+    if args.ask.is_sweep() {
+        return run_sweep(args, itself);
+    }
+    if let Some(part) = args.ask.same.first() {
+        return Err(Failure::BadInput(format!(
+            "--same {part}: there is no other scheme that could take it over; give several, such as --scheme uno,oscar: the others \
+             take it from the first"
+        )));
+    }
+    let given =
+        [("--trace", !args.trace.is_empty()), ("--pcap", !args.pcap.is_empty()), ("--force", args.force)];
+    if let Some((option, _)) = given.into_iter().find(|(_, given)| *given && args.out.is_none()) {
+        return Err(Failure::BadInput(format!(
+            "{option}: it concerns files; give --out <DIR>, the folder for them"
+        )));
+    }
+    let resolved = args.ask.request(&args.scenario, args.seed).resolve();
+    let resolved = resolved.map_err(|error| misplaced(&args.scenario, error))?;
     let job =
         Job { trace: args.trace.clone(), pcap: args.pcap.clone(), ..Job::new(resolved, args.out.clone()) };
     let jobs = match &args.seeds {
@@ -66,6 +86,46 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     let partial = summaries.len() < jobs.len() || summaries.iter().any(|summary| summary.partial);
     if interrupted() && partial { Err(Failure::Interrupted) } else { Ok(()) }
+}
+
+/// The sweep of several schemes, or of a grid.
+fn run_sweep(args: &RunArgs, itself: &Itself<'_>) -> Result<(), Failure> {
+    let lone = "is of one run, and here are several; give one --scheme and no --grid";
+    let given = [
+        ("--trace", !args.trace.is_empty(), lone),
+        ("--pcap", !args.pcap.is_empty(), lone),
+        (
+            "--force",
+            args.force,
+            "replaces nothing in the folder of a sweep, where whole runs stay; leave it out, or give another --out",
+        ),
+        (
+            "--threads",
+            args.threads > 1,
+            "is of one run, and here are several side by side; leave it out (farspan sweep has --jobs)",
+        ),
+        (
+            "--engine",
+            args.engine != EngineKind::Windowed,
+            "is of one run, and here are several; leave it out: the result is the same",
+        ),
+    ];
+    if let Some((option, _, cure)) = given.into_iter().find(|(_, given, _)| *given) {
+        return Err(Failure::BadInput(format!("{option} {cure}")));
+    }
+    let ask = args.ask.ask(&args.scenario, args.seed, args.seeds.as_ref());
+    let plan = sweep::plan_of(&ask, args.out.as_deref()).map_err(|error| misplaced(&args.scenario, error))?;
+    sweep::run(&sweep::SweepPlan { json: args.json, quiet: args.quiet, ..plan }, itself)
+}
+
+/// The error of a scenario; the file of a sweep is none.
+fn misplaced(scenario: &str, error: ScenarioError) -> Failure {
+    match Kind::of(scenario) {
+        Ok(Kind::Sweep) => Failure::BadInput(format!(
+            "{scenario}: this is a sweep, and farspan run takes a scenario; farspan sweep {scenario} runs it"
+        )),
+        _ => error.into(),
+    }
 }
 
 fn heading(summary: &Summary) -> String {

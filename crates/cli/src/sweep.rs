@@ -1,12 +1,16 @@
 //! `farspan sweep`.
 
+use crate::args::{Seeds, seed, seeds};
+use crate::ask_args::AskArgs;
+use crate::compare::page as compare_page;
 use crate::progress::{SweepDisplay, catch_interrupts, interrupted};
-use crate::{Failure, Itself, output, seeds};
+use crate::{Failure, Itself, output, report, seeds};
 use clap::Args;
-use farspan_scenario::unknown_name;
+use farspan_report::{compare, load};
+use farspan_scenario::{ScenarioError, unknown_name};
 use farspan_sweep::{
-    DataSetError, Options, Program, ProgramError, Row, Status, Store, StoreError, Sweep, SweepError, execute,
-    rows, write_data_set,
+    Ask, DataSetError, Finished, Kind, Options, Program, ProgramError, Row, Status, Store, StoreError, Sweep,
+    SweepError, execute, rows, write_data_set,
 };
 use farspan_world::clock::now;
 use farspan_world::write;
@@ -16,20 +20,29 @@ use std::path::{Path, PathBuf};
 /// Arguments of `sweep`.
 #[derive(Args, Debug)]
 pub struct SweepArgs {
-    /// The sweep: scenarios, schemes, profiles, seeds, [grid] and [draw]
-    #[arg(value_name = "SWEEP.toml")]
-    pub file: PathBuf,
+    /// The file of a sweep (scenarios, schemes, profiles, seeds, [grid] and [draw]), or a scenario: a file, or a built-in name
+    #[arg(value_name = "SWEEP.toml|SCENARIO")]
+    pub what: String,
+    /// Of a scenario: schemes, values and axes.
+    #[command(flatten)]
+    pub ask: AskArgs,
+    /// Seed of all draws
+    #[arg(long, conflicts_with = "seeds", allow_negative_numbers = true, value_parser = seed)]
+    pub seed: Option<u64>,
+    /// Several seeds: A..B (both ends included) or a list, such as 1,2,5
+    #[arg(long, value_name = "A..B", value_parser = seeds)]
+    pub seeds: Option<Seeds>,
     /// Where runs go on: local (processes of this machine), or ray (the command of the Python package)
     #[arg(long, value_name = "NAME", default_value = "local", value_parser = backend)]
     pub backend: Backend,
     /// Runs at a time [default: cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub jobs: Option<u16>,
-    /// Folder for the runs and the data set; what is there whole is not run again [default: the file's name without its
-    /// ending]
+    /// Folder for the runs, the data set and report.html; what is there whole is not run again [default: the file's name
+    /// without its ending, or the scenario's name]
     #[arg(short, long, alias = "output", value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Print one JSON document instead of a few lines
+    /// Print one JSON document instead of tables
     #[arg(long)]
     pub json: bool,
     /// No progress
@@ -81,36 +94,95 @@ impl From<DataSetError> for Failure {
     }
 }
 
+/// A sweep, expanded, and how it is to be run.
+#[derive(Debug)]
+pub struct SweepPlan {
+    /// Its points, and the text that says so.
+    pub sweep: Sweep,
+    /// Its folder.
+    pub out: PathBuf,
+    /// Runs at a time; without it, as many as there are cores.
+    pub jobs: Option<u16>,
+    /// One JSON document instead of tables.
+    pub json: bool,
+    /// No progress.
+    pub quiet: bool,
+}
+
 /// Runs every point of a sweep that is not there yet, and makes one data set of all.
 pub fn sweep(args: &SweepArgs, itself: &Itself<'_>) -> Result<(), Failure> {
     if args.backend == Backend::Ray {
         return Err(Failure::BadInput(format!(
             "--backend ray: Ray is reached from Python: pip install 'farspan[ray]', then python -m farspan sweep {} \
              --backend ray",
-            args.file.display()
+            args.what
         )));
     }
+    run(&plan(args)?, itself)
+}
+
+/// The sweep that the arguments ask for; nothing is written yet.
+pub fn plan(args: &SweepArgs) -> Result<SweepPlan, Failure> {
+    let plan = match Kind::of(&args.what)? {
+        Kind::Scenario => {
+            let ask = args.ask.ask(&args.what, args.seed, args.seeds.as_ref());
+            plan_of(&ask, args.out.as_deref())?
+        }
+        Kind::Sweep => {
+            let seeds = args.seeds.as_ref().map(|_| "--seeds").or(args.seed.map(|_| "--seed"));
+            if let Some(option) = args.ask.given().or(seeds) {
+                return Err(Failure::BadInput(format!(
+                    "{option}: {} is a sweep, which says itself what is run; write it there, or give a scenario instead",
+                    args.what
+                )));
+            }
+            SweepPlan::new(Sweep::read(Path::new(&args.what))?, &args.what, args.out.as_deref())
+        }
+    };
+    Ok(SweepPlan { jobs: args.jobs, json: args.json, quiet: args.quiet, ..plan })
+}
+
+/// The plan of what arguments ask for, in a folder named after the scenario unless there is another.
+pub fn plan_of(ask: &Ask, out: Option<&Path>) -> Result<SweepPlan, ScenarioError> {
+    Ok(SweepPlan::new(Sweep::of(ask)?, &ask.scenario, out))
+}
+
+impl SweepPlan {
+    fn new(sweep: Sweep, name: &str, out: Option<&Path>) -> Self {
+        let out = out.map_or_else(|| Store::default_folder(name), Path::to_owned);
+        Self { sweep, out, jobs: None, json: false, quiet: false }
+    }
+}
+
+/// Runs a plan.
+pub fn run(plan: &SweepPlan, itself: &Itself<'_>) -> Result<(), Failure> {
+    let SweepPlan { sweep, out, .. } = plan;
     let began = now();
-    let sweep = Sweep::read(&args.file)?;
-    let out = args.out.clone().unwrap_or_else(|| args.file.with_extension(""));
     let program = Program::new(itself.words.to_vec(), &[itself.code])?;
-    let store = Store::open(&out, &program)?;
-    seeds::announce(sweep.points.iter().filter_map(|point| point.request.seed), args.quiet);
+    let store = Store::open(out, &program)?;
+    seeds::announce(sweep.points.iter().filter_map(|point| point.request.seed), plan.quiet);
     write(&out.join("sweep.toml"), &sweep.text)?;
+    // If this one is interrupted, the page of an earlier sweep must not pass for its own.
+    let _ = std::fs::remove_file(out.join("report.html"));
     catch_interrupts();
-    let display = SweepDisplay::new(args.quiet);
+    let display = SweepDisplay::new(plan.quiet);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let options = Options { jobs: args.jobs.map_or(cores, usize::from), resume: true };
+    let options = Options { jobs: plan.jobs.map_or(cores, usize::from), resume: true };
     let finished = execute(&sweep.points, &store, &options, &display)?;
     drop(display);
+    warn(&finished);
     let rows = rows(&sweep.points, &store, &finished);
     write_data_set(&store, &rows)?;
     let reused = finished.iter().filter(|finished| finished.reused).count();
     let counts = Counts::of(&rows);
-    if args.json {
-        output::json(&document(&out, &rows, counts, reused, began.elapsed().as_secs_f64()));
+    let told = match counts.done > 0 && counts.not_run == 0 {
+        true => told(out)?,
+        false => Told::default(),
+    };
+    if plan.json {
+        output::json(&document(out, &rows, counts, reused, began.elapsed().as_secs_f64()));
     } else {
-        output::text(&text(&out, &sweep, counts, reused));
+        output::text(&(told.tables + &text(out, sweep, counts, reused) + &told.ending));
     }
     match first_failure(&rows) {
         _ if interrupted() && counts.not_run > 0 => Err(Failure::Interrupted),
@@ -122,6 +194,66 @@ pub fn sweep(args: &SweepArgs, itself: &Itself<'_>) -> Result<(), Failure> {
         ))),
         None => Ok(()),
     }
+}
+
+/// The most different warnings that are said.
+const MOST_WARNINGS: usize = 8;
+
+/// Says what runs have warned of, each warning once.
+fn warn(finished: &[Finished]) {
+    let mut said: Vec<(&str, usize)> = Vec::new();
+    let documents = finished.iter().filter_map(|finished| finished.result.as_ref().ok());
+    let warnings = documents.filter_map(|document| document["warnings"].as_array()).flatten();
+    for warning in warnings.filter_map(Value::as_str) {
+        match said.iter_mut().find(|(known, _)| *known == warning) {
+            Some((_, runs)) => *runs += 1,
+            None => said.push((warning, 1)),
+        }
+    }
+    for (warning, runs) in said.iter().take(MOST_WARNINGS) {
+        let of = if *runs < finished.len() {
+            format!(" ({runs} of {} runs)", finished.len())
+        } else {
+            String::new()
+        };
+        output::note(&format!("warning: {warning}{of}"));
+    }
+    if said.len() > MOST_WARNINGS {
+        output::note(&format!("{} more warnings: report.html has all of them", said.len() - MOST_WARNINGS));
+    }
+}
+
+/// As many comparisons are printed; of more there is one to be asked for.
+const MOST_TABLES: usize = 4;
+
+/// The texts about a sweep that has ended.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Its tables, if they are few.
+    pub tables: String,
+    /// Where its report is, and how to see the tables otherwise.
+    pub ending: String,
+}
+
+/// Writes the report of a sweep that has ended.
+pub fn told(out: &Path) -> Result<Told, Failure> {
+    report::beside(out)?;
+    let folder = out.display();
+    let ending = format!("report: {folder}/report.html; the same again: farspan sweep {folder}/sweep.toml\n");
+    let compared = load(&[out.to_owned()]).and_then(|runs| compare(runs, None));
+    Ok(match compared {
+        Ok((comparisons, _)) if comparisons.len() <= MOST_TABLES => {
+            let tables = comparisons.iter().map(|comparison| compare_page(comparison) + "\n").collect();
+            Told { tables, ending }
+        }
+        Ok((comparisons, _)) => {
+            let more =
+                format!("{} comparisons, a table of each: farspan compare {folder}\n", comparisons.len());
+            Told { tables: String::new(), ending: ending + &more }
+        }
+        // One scheme at each point has nothing beside it.
+        Err(error) => Told { tables: String::new(), ending: format!("{ending}no table: {error}\n") },
+    })
 }
 
 /// Points by how far they have come.
@@ -165,7 +297,5 @@ fn text(out: &Path, sweep: &Sweep, counts: Counts, reused: usize) -> String {
         text += &format!("; {} combinations are the run of another one", sweep.repeated);
     }
     let out = out.display();
-    text + &format!(
-        "\ndata set: {out}/runs.parquet, views for DuckDB: {out}/views.sql; next: farspan compare {out}\n"
-    )
+    text + &format!("\ndata set: {out}/runs.parquet, views for DuckDB: {out}/views.sql\n")
 }

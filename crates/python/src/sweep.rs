@@ -7,6 +7,7 @@ use farspan_sweep::{
     Watch, arguments, execute, longest_first, rows, write_data_set,
 };
 use farspan_world::write;
+use pyo3::exceptions::PySystemExit;
 use pyo3::prelude::*;
 use serde_json::json;
 use std::cell::{Cell, RefCell};
@@ -55,6 +56,8 @@ impl Sweep {
         let store = error::guarded(py, || Store::open(&plan.out, &program))?;
         let store = store.map_err(|error| refused(py, &error))?;
         write(&plan.out.join("sweep.toml"), &text).map_err(|error| error::failed(py, &error.to_string()))?;
+        // The page of an earlier sweep must not pass for this one's.
+        let _ = std::fs::remove_file(plan.out.join("report.html"));
         Ok(Self { points, jobs: plan.jobs, store: Mutex::new(Some(store)) })
     }
 
@@ -146,6 +149,25 @@ fn refused(py: Python<'_>, refusal: &StoreError) -> PyErr {
         true => error::wrong_argument(py, "out", &refusal.to_string()),
         false => error::failed(py, &refusal.to_string()),
     }
+}
+
+/// The text, folder, runs at a time, `--json` and `--quiet` of a sweep.
+type Asked = (String, PathBuf, Option<u16>, bool, bool);
+
+/// The sweep that the arguments of `farspan sweep` ask for; of wrong ones it says why, and raises `SystemExit`.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
+pub fn sweep_plan(py: Python<'_>, args: Vec<OsString>) -> PyResult<Asked> {
+    let plan = py.detach(|| farspan_cli::sweep_plan(args)).map_err(PySystemExit::new_err)?;
+    Ok((plan.sweep.text, plan.out, plan.jobs, plan.json, plan.quiet))
+}
+
+/// Writes the report of a sweep that has ended, and gives what the command prints: tables, and where everything is.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
+pub fn sweep_told(py: Python<'_>, out: PathBuf) -> PyResult<(String, String)> {
+    let told = error::guarded(py, || farspan_cli::sweep_told(&out))?;
+    told.map(|told| (told.tables, told.ending)).map_err(|message| error::failed(py, &message))
 }
 
 /// Lets Python's signal handlers and the callback speak.

@@ -3,7 +3,7 @@
 use crate::axes::name_axes;
 use farspan_metrics::{FlowRow, PortRow, ReadError, read_flows, read_ports, read_runs};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Depth below a folder to which runs are searched: scenario, scheme, seed, and one more.
@@ -163,7 +163,8 @@ impl Run {
     }
 }
 
-/// Reads every run in these folders or below, in order of their paths (numbers in order of size).
+/// Reads every run in these folders or below, in order of their paths (numbers in order of size); those of a sweep in its
+/// order.
 ///
 /// # Errors
 /// If a folder is not there or holds no run, or a file in it is not what a run writes.
@@ -180,7 +181,6 @@ pub fn load(folders: &[PathBuf]) -> Result<Vec<Run>, ReportError> {
         }
         if folder.join(SWEEP).is_file() {
             name_axes(&mut runs[before..]);
-            in_order(&mut runs[before..], &done(folder)?.unwrap_or_default());
         }
     }
     Ok(runs)
@@ -218,36 +218,24 @@ fn find(folder: &Path, root: usize, depth: usize, runs: &mut Vec<Run>) -> Result
         }
     }
     if let Some(done) = done(folder)? {
-        let done: BTreeSet<String> = done.into_iter().collect();
-        below.retain(|path| path.file_name().is_some_and(|name| done.contains(&*name.to_string_lossy())));
+        let place = |path: &PathBuf| done.get(&*path.file_name()?.to_string_lossy()).copied();
+        below.retain(|path| place(path).is_some());
+        below.sort_by_key(place);
+    } else {
+        below.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
     }
-    below.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
     below.iter().try_for_each(|path| find(path, root, depth - 1, runs))
 }
 
-/// Puts settings in the order of the sweep's points, which `done` has; the runs of each stay in theirs.
-fn in_order(runs: &mut [Run], done: &[String]) {
-    let places: BTreeMap<&str, usize> =
-        done.iter().enumerate().map(|(place, name)| (name.as_str(), place)).collect();
-    let mut first: BTreeMap<String, usize> = BTreeMap::new();
-    for run in runs.iter() {
-        let name = run.folder.file_name().unwrap_or_default().to_string_lossy();
-        let place = places.get(&*name).copied().unwrap_or(usize::MAX);
-        let known = first.entry(run.title()).or_insert(place);
-        *known = place.min(*known);
-    }
-    runs.sort_by_cached_key(|run| first[&run.title()]);
-}
-
-/// The runs that a sweep has done, by the names of their folders, in the order of its points; `None` where there is no sweep, or none that has ended.
+/// The runs that a sweep has done, by the names of their folders, with their places in it; `None` where there is no sweep, or none that has ended.
 /// Runs of older builds, and of points that the sweep has no longer, stay in its folder.
-fn done(folder: &Path) -> Result<Option<Vec<String>>, ReportError> {
+fn done(folder: &Path) -> Result<Option<BTreeMap<String, usize>>, ReportError> {
     let data_set = folder.join(RUNS);
     if !folder.join(SWEEP).is_file() || !data_set.is_file() {
         return Ok(None);
     }
     let rows = read_runs(&data_set)?.into_iter().filter(|row| row.status == "done");
-    Ok(Some(rows.map(|row| row.run).collect()))
+    Ok(Some(rows.enumerate().map(|(place, row)| (row.run, place)).collect()))
 }
 
 fn document(path: &Path) -> Result<Value, ReportError> {
@@ -311,22 +299,5 @@ mod tests {
         let mut names = ["seed-10", "seed-9", "a", "seed-9b", "host2", "host10"];
         names.sort_by_key(|name| natural(name));
         assert_eq!(names, ["a", "host2", "host10", "seed-9", "seed-9b", "seed-10"]);
-    }
-
-    #[test]
-    fn settings_come_in_the_order_of_the_sweep_and_arms_in_their_own() {
-        let at = |scheme: &str, title: &str, folder: &str| {
-            let run = crate::group::testing::run(scheme, 1, "a", false, "");
-            Run { title: title.to_owned(), folder: folder.into(), ..run }
-        };
-        let mut runs = [
-            at("gemini", "slow", "a"),
-            at("uno", "fast", "b"),
-            at("uno", "slow", "c"),
-            at("gemini", "fast", "d"),
-        ];
-        in_order(&mut runs, &["b", "d", "c", "a"].map(str::to_owned));
-        let found = runs.each_ref().map(|run| format!("{} {}", run.title, run.text("scheme")));
-        assert_eq!(found, ["fast uno", "fast gemini", "slow gemini", "slow uno"]);
     }
 }

@@ -1,10 +1,13 @@
 //! The sweep file: axes, expanded into points.
 
+use crate::ask::Ask;
 use crate::draw::{Draw, is_range};
 use crate::point::Point;
 use farspan_scenario::table::join;
+use farspan_scenario::value::SchemePart;
 use farspan_scenario::{
-    BuiltIn, Document, LONGEST_SCENARIO, Place, Problem, Request, ScenarioError, read_file, seeds, utf8,
+    BuiltIn, Document, LONGEST_SCENARIO, Place, Problem, Request, ScenarioError, read_file, same_as, seeds,
+    utf8,
 };
 use std::collections::BTreeSet;
 use std::io;
@@ -13,7 +16,8 @@ use toml::{Table, Value};
 
 /// The most points of a sweep.
 const MOST_POINTS: usize = 100_000;
-const KEYS: [&str; 6] = ["scenario", "scheme", "profile", "seeds", "grid", "draw"];
+/// The keys of a sweep.
+pub(crate) const KEYS: [&str; 7] = ["scenario", "scheme", "profile", "seeds", "same", "grid", "draw"];
 
 /// A sweep: every point of it, resolved.
 #[derive(Clone, Debug)]
@@ -51,29 +55,17 @@ impl Sweep {
     /// # Errors
     /// If it is bad input: the error names the place, what was expected, and the cure.
     pub fn parse(name: &str, text: &str, folder: Option<&Path>) -> Result<Self, ScenarioError> {
-        let file = File { document: Document::parse(name, text)?, folder: folder.map(Path::to_owned) };
-        let axes = file.axes()?;
-        let count = axes.iter().try_fold(1_usize, |count, axis| count.checked_mul(axis.values.len()));
-        if count.is_none_or(|count| count > MOST_POINTS) {
-            let problem = format!("more than {MOST_POINTS} points");
-            return Err(file.error("", rule(problem, "make it several sweeps".to_owned())));
-        }
-        let (mut points, mut repeated) = (Vec::new(), 0);
-        let mut known = BTreeSet::new();
-        let mut last: Option<Point> = None;
-        for index in 0..count.unwrap_or(0) {
-            let settings = chosen(&axes, index);
-            let point = match last.as_ref().and_then(|last| another_seed(last, &axes, &settings, index)) {
-                Some(point) => point,
-                None => file.point(&settings)?,
-            };
-            match known.insert(point.identity()) {
-                true => points.push(point.clone()),
-                false => repeated += 1,
-            }
-            last = Some(point);
-        }
-        Ok(Self { points, repeated, text: file.text(&axes) })
+        let document = Document::parse(name, text)?;
+        File { document, folder: folder.map(Path::to_owned), arguments: Vec::new() }.expand()
+    }
+
+    /// Expands what the arguments of a command ask for.
+    ///
+    /// # Errors
+    /// If it is bad input: the error names the argument, what was expected, and the cure.
+    pub fn of(ask: &Ask) -> Result<Self, ScenarioError> {
+        let (text, arguments) = ask.written()?;
+        File { document: Document::parse(&ask.scenario, &text)?, folder: None, arguments }.expand()
     }
 }
 
@@ -83,6 +75,12 @@ fn another_seed(last: &Point, axes: &[Axis], settings: &[&Setting], index: usize
     let setting =
         settings.last().filter(|setting| setting.target == Target::Seed && !index.is_multiple_of(seeds))?;
     Some(last.with_seed(u64::try_from(setting.value.as_integer()?).ok()?))
+}
+
+/// Whether these are values of the sweep's first scheme, or of its only one.
+fn is_first_scheme(settings: &[&Setting]) -> bool {
+    let scheme = settings.iter().find(|setting| setting.target == Target::Scheme);
+    scheme.is_none_or(|setting| matches!(setting.path.as_str(), "scheme" | "scheme[0]"))
 }
 
 /// The values of point `index`: the last axis varies fastest.
@@ -122,12 +120,57 @@ enum Target {
 struct File {
     document: Document,
     folder: Option<PathBuf>,
+    /// Of a text that was made of arguments: which of them each path comes from.
+    arguments: Vec<(String, String)>,
 }
 
 impl File {
+    fn expand(&self) -> Result<Sweep, ScenarioError> {
+        let (axes, same) = (self.axes()?, self.same()?);
+        let count = axes.iter().try_fold(1_usize, |count, axis| count.checked_mul(axis.values.len()));
+        if count.is_none_or(|count| count > MOST_POINTS) {
+            let problem = format!("more than {MOST_POINTS} points");
+            return Err(self.error("", rule(problem, "make it several sweeps".to_owned())));
+        }
+        let (mut points, mut repeated) = (Vec::new(), 0);
+        let mut known = BTreeSet::new();
+        let mut last: Option<Point> = None;
+        // What other schemes take over: the first one comes before them in every combination.
+        let mut taken = Vec::new();
+        for index in 0..count.unwrap_or(0) {
+            let settings = chosen(&axes, index);
+            let point = match last.as_ref().and_then(|last| another_seed(last, &axes, &settings, index)) {
+                Some(point) => point,
+                None if is_first_scheme(&settings) => {
+                    let point = self.point(&settings, &[])?;
+                    taken = same_as(&point.resolved, &same);
+                    point
+                }
+                None => self.point(&settings, &taken)?,
+            };
+            match known.insert(point.identity()) {
+                true => points.push(point.clone()),
+                false => repeated += 1,
+            }
+            last = Some(point);
+        }
+        Ok(Sweep { points, repeated, text: self.text(&axes) })
+    }
+
+    /// Where the value of a path was written.
+    fn place(&self, path: &str) -> Place {
+        let is_of = |known: &str| {
+            path.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+        };
+        match self.arguments.iter().find(|(known, _)| is_of(known)) {
+            Some((_, argument)) => Place::Argument(argument.clone()),
+            None if self.arguments.is_empty() => self.document.nearest_place(path),
+            None => Place::Whole(self.document.name.clone()),
+        }
+    }
+
     fn error(&self, path: &str, problem: Problem) -> ScenarioError {
-        let place = self.document.nearest_place(path);
-        ScenarioError { place, path: path.to_owned(), problem: Box::new(problem) }
+        ScenarioError { place: self.place(path), path: path.to_owned(), problem: Box::new(problem) }
     }
 
     fn wrong(&self, path: &str, found: &Value, expected: &str) -> ScenarioError {
@@ -157,6 +200,40 @@ impl File {
         axes.extend(self.names("scheme", &Target::Scheme)?);
         axes.extend(self.seeds()?);
         Ok(axes)
+    }
+
+    /// The parts that other schemes take over from the first one.
+    fn same(&self) -> Result<Vec<SchemePart>, ScenarioError> {
+        let Some(value) = self.document.table.get("same") else { return Ok(Vec::new()) };
+        let names: Option<Vec<(String, &str)>> = match value {
+            Value::String(text) => {
+                Some(text.split(',').map(|name| ("same".to_owned(), name.trim())).collect())
+            }
+            Value::Array(items) => {
+                let texts = items.iter().map(Value::as_str).enumerate();
+                texts.map(|(i, text)| Some((format!("same[{i}]"), text?))).collect()
+            }
+            _ => None,
+        };
+        let names =
+            names.ok_or_else(|| self.wrong("same", value, "a list, such as [\"recovery\", \"balance\"]"))?;
+        let part = |(path, name): (String, &str)| {
+            name.parse::<SchemePart>().map_err(|error| self.error(&path, Problem::UnknownName(error)))
+        };
+        let parts = names.into_iter().map(part).collect::<Result<Vec<_>, _>>()?;
+        let schemes = self.document.table.get("scheme").and_then(Value::as_array).map_or(1, Vec::len);
+        if schemes < 2 && !parts.is_empty() {
+            let cure = match self.arguments.is_empty() {
+                true => {
+                    "give several, such as scheme = [\"uno\", \"oscar\"]: the others take it from the first"
+                }
+                false => "give several, such as --scheme uno,oscar: the others take it from the first",
+            };
+            return Err(
+                self.error("same", rule("there is no other scheme that could take it over".to_owned(), cure))
+            );
+        }
+        Ok(parts)
     }
 
     /// An axis of names.
@@ -265,9 +342,11 @@ impl File {
         Ok((!values.is_empty()).then_some(Axis { values }))
     }
 
-    fn point(&self, settings: &[&Setting]) -> Result<Point, ScenarioError> {
-        let (mut request, mut parameters) = (Request::default(), Vec::new());
-        let mut places = Vec::new();
+    /// The point of these values, its scheme with the parts that were taken over; what the sweep sets itself stands above them.
+    fn point(&self, settings: &[&Setting], taken: &[String]) -> Result<Point, ScenarioError> {
+        let (mut request, mut parameters) =
+            (Request { set: taken.to_vec(), ..Request::default() }, Vec::new());
+        let mut places: Vec<_> = taken.iter().map(|taken| (format!("--set {taken}"), "same")).collect();
         for Setting { target, value, path } in settings {
             let text = value.as_str().unwrap_or_default().to_owned();
             let argument = match target {
@@ -288,7 +367,7 @@ impl File {
                     format!("--set {key}={value}")
                 }
             };
-            places.push((argument, path));
+            places.push((argument, path.as_str()));
         }
         Point::new(request, parameters).map_err(|error| {
             let place = match &error.place {
@@ -297,21 +376,23 @@ impl File {
             };
             let scenario = settings.iter().find(|setting| setting.target == Target::Scenario);
             let whole = scenario.filter(|_| matches!(error.place, Place::Whole(_)));
-            let path =
-                place.map(|(_, path)| path.as_str()).or_else(|| whole.map(|setting| setting.path.as_str()));
+            let path = place.map(|(_, path)| *path).or_else(|| whole.map(|setting| setting.path.as_str()));
             match path {
-                Some(path) => ScenarioError { place: self.document.nearest_place(path), ..error },
+                Some(path) => ScenarioError { place: self.place(path), ..error },
                 None => error,
             }
         })
     }
 
-    /// A built-in scenario's name, or a file beside this one.
+    /// A built-in scenario's name, or a file beside this one, by its whole path: files that it names are the same ones
+    /// wherever the sweep lies.
     fn scenario(&self, name: &str) -> String {
-        match &self.folder {
-            Some(folder) if BuiltIn::named(name).is_none() => folder.join(name).display().to_string(),
-            _ => name.to_owned(),
+        if BuiltIn::named(name).is_some() {
+            return name.to_owned();
         }
+        let path = self.folder.as_ref().map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
+        let whole = std::path::absolute(&path).ok().filter(|whole| whole.exists());
+        whole.unwrap_or(path).display().to_string()
     }
 
     /// The text with whole paths.
@@ -321,9 +402,8 @@ impl File {
         // From the end on, so that what is still to be replaced stays where it is.
         for Setting { value, path, .. } in scenarios.filter(|it| it.target == Target::Scenario).rev() {
             let name = value.as_str().filter(|name| BuiltIn::named(name).is_none());
-            let whole = name.and_then(|name| std::path::absolute(self.scenario(name)).ok());
-            if let (Some(whole), Some(span)) = (whole, self.document.value_span(path)) {
-                text.replace_range(span, &Value::from(whole.display().to_string()).to_string());
+            if let (Some(name), Some(span)) = (name, self.document.value_span(path)) {
+                text.replace_range(span, &Value::from(self.scenario(name)).to_string());
             }
         }
         text
@@ -468,6 +548,17 @@ mod tests {
                 "s.toml:3:16: grid.topology.k: an axis without values",
                 "at least one",
             ),
+            (
+                "same = 'recovery'\n",
+                "s.toml:2:8: same: there is no other scheme",
+                "scheme = [\"uno\", \"oscar\"]",
+            ),
+            (
+                "scheme = ['uno', 'dctcp']\nsame = ['coding', 'recover']\n",
+                "s.toml:3:19: same[1]: \"recover\" is not a known part",
+                "did you mean \"recovery\"?",
+            ),
+            ("same = [3]\n", "s.toml:2:8: same: [3] does not fit here", "a list"),
             ("grid = 3\n", "s.toml:2:8: grid: 3 does not fit here", "a table"),
             ("[draw]\n\"topology.k\" = [4]\n", "s.toml:2:1: draw: missing", "count = 100"),
             ("[draw]\ncount = 3\n", "s.toml:3:9: draw.count: nothing is drawn", "give a key"),
@@ -502,6 +593,40 @@ mod tests {
         assert!(said("seeds = 1").contains("scenario: missing"));
         assert!(said("scenario = 'no/such'").starts_with("s.toml:1:12: neither a built-in"));
         assert!(said("scenario = = 3").starts_with("s.toml:1:12: not TOML"));
+    }
+
+    #[test]
+    fn other_schemes_take_parts_over_from_the_first_at_every_point() {
+        let head = format!(
+            "{HEAD}scheme = ['uno', 'gemini', 'dctcp']\nseeds = '1,2'\nsame = ['recovery', 'coding']\n"
+        );
+        let grid = "[grid]\n\"scheme.inter.coding.data\" = [4, 8]\n\"scheme.inter.coding.name\" = 'mds'\n";
+        let points = sweep(&format!("{head}{grid}")).unwrap().points;
+        assert_eq!(points.len(), 12);
+        for same in points.chunks(6) {
+            let class = |point: &Point| point.resolved.scenario().scheme.inter.clone();
+            let uno = class(&same[0]);
+            for point in same {
+                assert_eq!(
+                    (class(point).recovery, class(point).coding),
+                    (uno.recovery.clone(), uno.coding.clone())
+                );
+            }
+            assert_ne!(class(&same[2]).balance, uno.balance);
+        }
+        let shape = |point: &Point| point.resolved.scenario().scheme.inter.coding.clone();
+        assert_ne!(shape(&points[2]), shape(&points[8]));
+        // One key as text says the same.
+        let text = head.replace("['recovery', 'coding']", "'recovery, coding'");
+        assert_eq!(sweep(&format!("{text}{grid}")).unwrap().points[2].identity(), points[2].identity());
+    }
+
+    #[test]
+    fn what_the_sweep_sets_stands_above_what_is_taken_over() {
+        let text = "scheme = ['uno', 'dctcp']\nsame = 'balance'\n[grid]\n'scheme.intra.balance' = 'rps'\n";
+        let points = sweep(&format!("{HEAD}{text}")).unwrap().points;
+        let balance = |i: usize| points[i].resolved.scenario().scheme.intra.balance.name().map(str::to_owned);
+        assert_eq!([balance(0), balance(1)], [Some("rps".to_owned()), Some("rps".to_owned())]);
     }
 
     #[test]

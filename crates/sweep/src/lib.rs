@@ -1,6 +1,6 @@
 //! Many runs: grids, lists and random draws, a store that knows what is done, one data set over all.
 //!
-//! Stages of a sweep: [`Sweep`] (a file, expanded into [`Point`]s, each resolved) -> [`execute`] (what the [`Store`] does
+//! Stages of a sweep: [`Sweep`] (a file, or an [`Ask`] of arguments, expanded into [`Point`]s, each resolved) -> [`execute`] (what the [`Store`] does
 //! not hold is run, each point in a process of its own) -> [`write_data_set`] (`runs.parquet`, a row a run).
 //!
 //! ```
@@ -18,18 +18,22 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod ask;
 mod data_set;
 mod draw;
 mod execute;
 mod file;
+mod kind;
 mod point;
 mod pool;
 mod program;
 mod store;
 
+pub use ask::{Ask, split};
 pub use data_set::{DataSetError, Row, Status, rows, write_data_set};
 pub use execute::{Finished, Options, Progress, SweepError, Watch, execute, longest_first};
 pub use file::Sweep;
+pub use kind::Kind;
 pub use point::Point;
 pub use program::{Program, ProgramError, arguments};
 pub use store::{Store, StoreError};

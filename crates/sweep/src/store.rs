@@ -2,7 +2,7 @@
 
 use crate::point::{Point, identity};
 use crate::program::Program;
-use farspan_scenario::Resolved;
+use farspan_scenario::{BuiltIn, Resolved};
 use farspan_units::random;
 use serde_json::Value;
 use std::fs::{self, File, TryLockError};
@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// The file that makes a folder a store; who writes to the store holds a lock on it.
 const MARK: &str = ".farspan-store";
+/// The file of the sweep that a store is of.
+const FILE: &str = "sweep.toml";
 /// The folder of runs under way.
 const UNDER_WAY: &str = ".under-way";
 
@@ -86,6 +88,21 @@ pub struct Store {
 }
 
 impl Store {
+    /// The folder of what `name` names, unless another is given: a file's name without its ending, beside the file, or the
+    /// name of a built-in scenario. Of the file that a store holds itself, it is that store.
+    #[must_use]
+    pub fn default_folder(name: &str) -> PathBuf {
+        if BuiltIn::named(name).is_some() {
+            return PathBuf::from(plain(name));
+        }
+        let path = Path::new(name);
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if path.file_name().is_some_and(|name| name == FILE) && folder.join(MARK).exists() {
+            return folder.to_owned();
+        }
+        path.with_extension("")
+    }
+
     /// Opens a store or makes it, locks it, and clears away what killed runs left.
     ///
     /// # Errors
@@ -287,6 +304,18 @@ mod tests {
         let error = Store::open(&folder.0, &program("a")).unwrap_err();
         assert!(error.is_bad_input() && error.to_string().contains("thesis.tex"), "{error}");
         assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_is_named_after_what_is_run() {
+        let folder = |name: &str| Store::default_folder(name).display().to_string();
+        assert_eq!(folder("uno/incast-mixed"), "uno-incast-mixed");
+        assert_eq!(folder("dir/buffers.toml"), "dir/buffers");
+        let own = Folder::new("again");
+        let file = own.0.join("sweep.toml");
+        assert_eq!(Store::default_folder(&file.display().to_string()), own.0.join("sweep"));
+        drop(Store::open(&own.0, &program("a")).unwrap());
+        assert_eq!(Store::default_folder(&file.display().to_string()), own.0);
     }
 
     #[test]

@@ -39,7 +39,7 @@ fn bad_input_exits_with_2_and_says_place_and_cure() {
         (&["check", incast, "--seed", "one"], "--seed", "a whole number from 0"),
         (&["check", "no-such.toml"], "no-such.toml", "farspan new"),
         (&["list", "scheme"], "scheme", "did you mean \"schemes\""),
-        (&["sweep", "a"], "a: a sweep that cannot be read", "give a TOML file"),
+        (&["sweep", "a"], "a: neither a built-in scenario nor a file", "Built in:"),
         (&["compare", "no-such-folder"], "no-such-folder: is not a folder", "farspan run --out"),
         (&["report", &folder.path("")], "holds no run", "summary.json"),
         (&["report", &text], "bad.toml: is not a folder", "farspan run --out"),

@@ -21,4 +21,5 @@ mod links;
 mod new_control;
 mod notation;
 mod reference;
+mod several;
 mod sweep;

@@ -275,6 +275,23 @@ fn ctrl_c_keeps_what_is_whole() {
 }
 
 #[test]
+fn several_schemes_go_on_after_ctrl_c() {
+    let folder = Folder::new("asked");
+    let out = folder.out().display().to_string();
+    let mut command = Command::new(BINARY);
+    command.args(["run", "bench/fat-tree", "--scheme", "uno,dctcp", "--seeds", "1..30", "--quiet", "--json"]);
+    command.args(["--set", "topology.k=4", "--out", &out]).stdout(Stdio::null());
+    let mut child = begun(&folder, &mut command);
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let names = folder.names();
+    assert!(names.contains("runs.parquet") && !names.contains("report.html"), "{names:?}");
+    let resumed = document(&command.stdout(Stdio::piped()).output().unwrap());
+    assert!(resumed["reused"].as_u64().unwrap() >= 3 && resumed["done"] == 60, "{}", resumed["reused"]);
+    assert!(folder.names().contains("report.html"));
+}
+
+#[test]
 fn what_an_edited_scenario_gives_does_not_count_as_the_old_one() {
     let folder = Folder::new("edited");
     let file = folder.0.join("s.toml");

@@ -142,6 +142,19 @@ pub(crate) fn value(text: &str) -> Option<Value> {
     record_table("", tree.get_ref(), &mut Spans::new()).ok()?.remove("value")
 }
 
+/// The value of `--set PATH=VALUE`: TOML if it can be, and text otherwise.
+///
+/// ```
+/// use toml::Value;
+///
+/// assert_eq!(farspan_scenario::value_or_text("4"), Value::Integer(4));
+/// assert_eq!(farspan_scenario::value_or_text("4ms"), Value::from("4ms"));
+/// ```
+#[must_use]
+pub fn value_or_text(text: &str) -> Value {
+    value(text.trim()).unwrap_or_else(|| text.trim().into())
+}
+
 /// Whether a tree has this key, other than at `wrong`.
 fn has_key(table: &DeTable<'_>, key: &str, wrong: &Range<usize>) -> bool {
     let has = |value: &DeValue<'_>| value.as_table().is_some_and(|table| has_key(table, key, wrong));

@@ -243,9 +243,7 @@ impl Source {
                 ValueError::rule("", "no \"=\" in it", "write --set PATH=VALUE, such as --set topology.k=4");
             return Err(error.at(Place::Argument(argument)));
         };
-        let value = value.trim();
-        let parsed = document::value(value).unwrap_or_else(|| value.into());
-        self.set_value(path.trim(), &parsed, &argument)
+        self.set_value(path.trim(), &document::value_or_text(value), &argument)
     }
 
     /// Puts a value at a path; `argument` is what the user wrote.

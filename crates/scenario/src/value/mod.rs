@@ -22,7 +22,7 @@ pub use trim_service::TrimService;
 pub use words::{
     CollectiveAlgorithm, ConnectionScope, FaultKind, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt,
     MixUnit, NamedMix, NodeType, OnwardRule, Overflow, PfcLinks, PoolAccounts, PortTier, Profile,
-    ProxyDelayName, ProxyHostRule, ProxyLossName, ProxyRule, RoutingRule, SwitchSet, Telemetry,
+    ProxyDelayName, ProxyHostRule, ProxyLossName, ProxyRule, RoutingRule, SchemePart, SwitchSet, Telemetry,
     TelemetryCounts, TopologyKind, TrimVictim, Wiring, WorkloadKind,
 };
 

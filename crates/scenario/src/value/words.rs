@@ -461,3 +461,15 @@ words! {
         Probed = "probed",
     } planned []
 }
+
+words! {
+    /// A part of a scheme that other schemes can take over from it.
+    SchemePart is "part of a scheme that others can take over" {
+        /// When a packet counts as lost, and what is sent again.
+        Recovery = "recovery",
+        /// Which path a packet takes.
+        Balance = "balance",
+        /// Whether parity packets go with the data.
+        Coding = "coding",
+    } planned []
+}
