@@ -130,7 +130,10 @@ fn a_grid_under_one_scheme_has_nothing_beside_it() {
 #[test]
 fn without_a_folder_it_is_named_after_the_scenario() {
     let folder = Folder::new("named");
-    std::fs::write(folder.0.join("mine.toml"), "base = 'bench/fat-tree'\n[topology]\nk = 4\n").unwrap();
+    let mine =
+        "base = 'bench/fat-tree'\n[topology]\nk = 4\n[[workload]]\nkind = 'flows'\nfile = 'flows.csv'\n";
+    std::fs::write(folder.0.join("mine.toml"), mine).unwrap();
+    std::fs::write(folder.0.join("flows.csv"), "src,dst,size_bytes,start_ns\n0,5,4096,0\n").unwrap();
     let run = |words: &[&str]| {
         let output: Output =
             Command::new(env!("CARGO_BIN_EXE_farspan")).args(words).current_dir(&folder.0).output().unwrap();
@@ -140,8 +143,7 @@ fn without_a_folder_it_is_named_after_the_scenario() {
     assert!(
         run(&small("run", &["--scheme", "uno,dctcp"])).contains("farspan sweep bench-fat-tree/sweep.toml")
     );
-    let scenario =
-        ["sweep", "mine.toml", "--quiet", "--scheme", "uno,dctcp", "--set", "workload.flow_size=4KiB"];
+    let scenario = ["sweep", "mine.toml", "--quiet", "--scheme", "uno,dctcp"];
     assert!(run(&scenario).contains("data set: mine/runs.parquet"));
     // The file names the scenario by its whole path, so that every run is there from any folder.
     let again = document(&["sweep", &folder.path("mine/sweep.toml"), "--quiet", "--json"]);
