@@ -32,13 +32,15 @@ const NUMBERS: [&str; 8] = [
     "scheme.ports.red.min",
     "workload[0].receiver",
 ];
-const WORDS: [&str; 6] = [
+const WORDS: [&str; 8] = [
     "topology.kind",
     "scheme.name",
     "scheme.profile",
     "scheme.ports.marking",
     "scheme.intra.congestion",
     "transport.balance",
+    "transport.recovery",
+    "transport.coding",
 ];
 
 /// An assignment that cannot be right.

@@ -54,17 +54,25 @@ pub(super) fn ack_schema(generator: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn recovery_schema(_: &mut SchemaGenerator) -> Schema {
+    recovery_of(recovery::NAMES)
+}
+
+pub(super) fn shared_recovery_schema(_: &mut SchemaGenerator) -> Schema {
+    recovery_of(&[&["scheme"], recovery::NAMES].concat())
+}
+
+fn recovery_of(names: &[&str]) -> Schema {
     part_schema(
-        recovery::NAMES,
+        names,
         &json_schema!({ "type": "object", "additionalProperties": false, "properties": {
             "name": { "type": "string", "enum": recovery::NAMES },
-            "rto": { "type": "string", "description": "As transport.rto, for this class only." },
-            "rto_initial": { "type": "string", "description": "As transport.rto_initial, for this class only." },
+            "rto": { "type": "string", "description": "As transport.rto, for these flows only." },
+            "rto_initial": { "type": "string", "description": "As transport.rto_initial, for these flows only." },
             "rto_variance_floor": {
                 "type": "string",
-                "description": "As transport.rto_variance_floor, for this class only.",
+                "description": "As transport.rto_variance_floor, for these flows only.",
             },
-            "rto_min": { "type": "string", "description": "As transport.rto_min, for this class only." },
+            "rto_min": { "type": "string", "description": "As transport.rto_min, for these flows only." },
             "backoff": {
                 "type": "boolean",
                 "description": "Whether a time-out doubles with each one before it. Left out: no under per_packet_rto, \
@@ -76,6 +84,11 @@ pub(super) fn recovery_schema(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn coding_schema(generator: &mut SchemaGenerator) -> Schema {
     part_schema(coding::NAMES, &generator.subschema_for::<CodingConfig>())
+}
+
+pub(super) fn shared_coding_schema(generator: &mut SchemaGenerator) -> Schema {
+    let names = [&["scheme"], coding::NAMES].concat();
+    part_schema(&names, &generator.subschema_for::<CodingConfig>())
 }
 
 pub(super) fn class_schema(_: &mut SchemaGenerator) -> Schema {

@@ -1,7 +1,8 @@
 //! Tables whose keys all schemes, topologies and workloads share, and the macro that declares a table twice.
 
 use super::schema::{
-    ack_schema, balance_schema, coding_schema, congestion_schema, recovery_schema, window_check_schema,
+    ack_schema, balance_schema, coding_schema, congestion_schema, recovery_schema, shared_coding_schema,
+    shared_recovery_schema, window_check_schema,
 };
 use crate::value::{ConnectionScope, FirstWindow, FlowChoice, Interval, Jitter, Part, PortChoice, RtoRule};
 use farspan_transport::WindowCheck;
@@ -82,6 +83,13 @@ tables! {
         /// "scheme", or one path selector for all schemes. Default: scheme.
         #[schemars(schema_with = "balance_schema")]
         balance: Part,
+        /// "scheme", or one loss recovery for all schemes: a name, or a table with name and rto. Default: scheme.
+        #[schemars(schema_with = "shared_recovery_schema")]
+        recovery: Part,
+        /// "scheme", or one erasure coding for the flows between sites of all schemes: "none", "mds", or a table with name and
+        /// parameters. Default: scheme.
+        #[schemars(schema_with = "shared_coding_schema")]
+        coding: Part,
         /// When receivers acknowledge packets: "per_packet", "coalesced", or a table with name and parameters. Default:
         /// per_packet.
         #[schemars(schema_with = "ack_schema")]

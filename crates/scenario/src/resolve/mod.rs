@@ -1,5 +1,6 @@
 //! From a scenario as written to one in which every key that applies has a value.
 
+mod coding;
 mod fault;
 mod files;
 mod fitting;
@@ -231,11 +232,9 @@ fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError>
         let cure = "give a time, such as \"1s\"";
         return Err(ValueError::rule("transport.rto_initial", "a time-out of nothing", cure));
     }
-    let balance = written.balance.unwrap_or_else(|| Part::named("scheme"));
-    if balance.name().is_none() {
-        let cure = "give \"scheme\", a path selector, or { name = ..., ... }";
-        return Err(ValueError::rule("transport.balance", "no name", cure));
-    }
+    let balance = shared("transport.balance", "a path selector", written.balance)?;
+    let recovery = shared("transport.recovery", "a loss recovery", written.recovery)?;
+    let coding = shared("transport.coding", "a coding", written.coding)?;
     let repeat_marks = written.repeat_marks.unwrap_or(false);
     if repeat_marks && ack.name() == Some("coalesced") {
         let cure = "write transport.ack = \"per_packet\" or \"delayed\"";
@@ -254,6 +253,8 @@ fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError>
         ack_priority: written.ack_priority.unwrap_or(true),
         rtt_noise: written.rtt_noise.unwrap_or(Duration::ZERO),
         balance,
+        recovery,
+        coding,
         ack,
         repeat_marks,
         handshake: written.handshake.unwrap_or(false),
@@ -263,6 +264,16 @@ fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError>
         unpaced: written.unpaced.unwrap_or(0),
         prr: written.prr.unwrap_or(false),
     })
+}
+
+/// A part that all schemes share, or `"scheme"`: each has its own.
+fn shared(path: &str, kind: &str, written: Option<Part>) -> Result<Part, ValueError> {
+    let part = written.unwrap_or_else(|| Part::named(scheme::OWN));
+    if part.name().is_none() {
+        let cure = format!("give \"scheme\", {kind}, or {{ name = ..., ... }}");
+        return Err(ValueError::rule(path, "no name", cure));
+    }
+    Ok(part)
 }
 
 fn probes(written: ProbesText) -> Result<Probes, ValueError> {

@@ -20,7 +20,6 @@ use crate::value::{
 use farspan_fabric::switch::shared::pause::LosslessLinks;
 use farspan_transport::ack::AckConfig;
 use farspan_transport::balance::BalanceConfig;
-use farspan_transport::coding::CodingConfig;
 use farspan_transport::congestion::{CongestionConfig, OnNack};
 use farspan_transport::{ByName, ConfigError, WindowCheck, recovery};
 use farspan_units::Bytes;
@@ -30,14 +29,18 @@ use toml::{Table, Value};
 /// The scheme of a scenario that names none.
 const DEFAULT: &str = "uno";
 
+/// In the place of a part that all schemes share: each has its own.
+pub(super) const OWN: &str = "scheme";
+
 impl Context<'_> {
     pub(super) fn scheme(&self, written: SchemeText, transport: &Transport) -> Result<Scheme, ValueError> {
         let name = written.name.unwrap_or_else(|| DEFAULT.to_owned());
         let stacks = scheme::parse(&name);
         let (intra, inter) =
             stacks.map_err(|error| ValueError::new("scheme.name", Problem::Scheme(error)))?;
-        let intra = self.class("scheme.intra", intra, written.intra, transport)?;
-        let inter = self.class("scheme.inter", inter, written.inter, transport)?;
+        let intra = self.class("scheme.intra", (intra, None), written.intra, transport)?;
+        let inter =
+            self.class("scheme.inter", (inter, shared(&transport.coding)), written.inter, transport)?;
         let proxy = self.proxy(written.proxy)?;
         let ports = self.ports(&intra, &inter, &written.ports, proxy.is_some())?;
         let profile = written.profile.unwrap_or(Profile::Paper);
@@ -46,10 +49,11 @@ impl Context<'_> {
         Ok(Scheme { name, profile, intra, inter, ports, proxy })
     }
 
+    /// The parts for a class of flows; `coding`: that of all schemes for these, if there is one.
     fn class(
         &self,
         path: &str,
-        stack: Stack,
+        (stack, coding): (Stack, Option<Part>),
         written: SchemeClassText,
         transport: &Transport,
     ) -> Result<SchemeClass, ValueError> {
@@ -63,13 +67,23 @@ impl Context<'_> {
         let congestion = part(&constants, "congestion", control, written.congestion);
         let congestion = congestion_of(&control_path, control, &congestion)?;
         let balance = self.balance(&format!("{path}.balance"), stack, written.balance, transport)?;
-        let recovery = part(&constants, "recovery", recovery::NAMES[0], written.recovery);
+        let recovery = match shared(&transport.recovery) {
+            Some(shared) => known_recovery("transport.recovery", shared.0)?,
+            None => {
+                let own = part(&constants, "recovery", recovery::NAMES[0], written.recovery);
+                known_recovery(&format!("{path}.recovery"), own)?
+            }
+        };
+        let coding = match coding {
+            Some(shared) => self.shared_coding(shared)?,
+            None => self.coding(&format!("{path}.coding"), stack, written.coding)?,
+        };
         let window_check = self.or_constant(written.window_check, control, "window_check")?;
         Ok(SchemeClass {
             congestion,
             balance: to_part(&balance),
-            recovery: known_recovery(&format!("{path}.recovery"), recovery)?,
-            coding: to_part(&self.coding(&format!("{path}.coding"), stack, written.coding)?),
+            recovery,
+            coding: to_part(&coding),
             window_check: window_check.unwrap_or(WindowCheck::Below),
         })
     }
@@ -82,8 +96,7 @@ impl Context<'_> {
         own: Option<Part>,
         transport: &Transport,
     ) -> Result<BalanceConfig, ValueError> {
-        let shared = Some(transport.balance.clone()).filter(|part| part.name() != Some("scheme"));
-        let (path, written) = match shared {
+        let (path, written) = match shared(&transport.balance) {
             Some(shared) => ("transport.balance", Some(shared)),
             None => (path, own),
         };
@@ -134,30 +147,6 @@ impl Context<'_> {
         let balance: BalanceConfig = checked(path, &balance)?;
         in_range(path, balance.check())?;
         Ok(balance)
-    }
-
-    /// The coding: the class's own, else what the constants say of the scheme by its name, else the scheme's.
-    fn coding(&self, path: &str, stack: Stack, own: Option<Part>) -> Result<CodingConfig, ValueError> {
-        let of_scheme = stack.alias.and_then(|alias| self.constants(alias).remove("coding"));
-        let of_scheme = of_scheme.and_then(|coding| coding.as_table().cloned().map(Part));
-        let name_of = |part: &Option<Part>| part.as_ref().and_then(Part::name).map(str::to_owned);
-        let name = match name_of(&own) {
-            Some(name) => named(path, scheme::coding_name(&name))?,
-            None => match name_of(&of_scheme).filter(|_| stack.coding != "none") {
-                Some(name) => named(path, scheme::coding_name(&name))?,
-                None => stack.coding,
-            },
-        };
-        let mut table = part(&self.constants(name), "coding", name, None);
-        if let Some(shape) = stack.shape.filter(|_| name == stack.coding) {
-            table.insert("data".to_owned(), Value::Integer(shape.data().into()));
-            table.insert("parity".to_owned(), Value::Integer(shape.parity().into()));
-        }
-        overlay(&mut table, &own.map(|part| part.0).unwrap_or_default());
-        table.insert("name".to_owned(), Value::String(name.to_owned()));
-        let coding: CodingConfig = checked(path, &table)?;
-        in_range(path, coding.check())?;
-        Ok(coding)
     }
 
     /// The ports that the controls of both classes ask for: every marker that either asks for, and trimming if either
@@ -227,7 +216,7 @@ fn congestion_of(path: &str, control: &str, table: &Table) -> Result<Part, Value
 }
 
 /// Constants of a component, under `name`, with what the scenario says on top.
-fn part(constants: &Table, kind: &str, name: &str, written: Option<Part>) -> Table {
+pub(super) fn part(constants: &Table, kind: &str, name: &str, written: Option<Part>) -> Table {
     let mut table = Table::from_iter([("name".to_owned(), Value::String(name.to_owned()))]);
     if let Some(constants) = constants.get(kind).and_then(Value::as_table) {
         overlay(&mut table, constants);
@@ -260,8 +249,13 @@ pub(super) fn in_range(path: &str, check: Result<(), ConfigError>) -> Result<(),
     check.map_err(|error| ValueError::new(format!("{path}.{}", error.parameter), Problem::Parameter(error)))
 }
 
+/// The part that all schemes share; `None`: each has its own.
+fn shared(part: &Part) -> Option<Part> {
+    Some(part.clone()).filter(|part| part.name() != Some(OWN))
+}
+
 /// Puts the error of a name at its path.
-fn named(path: &str, name: Result<&'static str, UnknownName>) -> Result<&'static str, ValueError> {
+pub(super) fn named(path: &str, name: Result<&'static str, UnknownName>) -> Result<&'static str, ValueError> {
     name.map_err(|error| ValueError::new(path, Problem::UnknownName(error)))
 }
 

@@ -1,5 +1,6 @@
 //! Built-in scenarios under every scheme and profile: what is resolved.
 
+use farspan_scenario::model::{Scheme, SchemeClass};
 use farspan_scenario::value::Profile;
 use farspan_scenario::{BUILT_IN, Request, available_schemes, schema};
 
@@ -150,6 +151,49 @@ fn one_path_selector_can_serve_all_schemes() {
     let scheme = &resolved.scenario().scheme;
     assert_eq!(scheme.inter.balance.name(), Some("rps"));
     assert_eq!(scheme.intra.balance.name(), Some("rps"));
+}
+
+#[test]
+fn one_recovery_can_serve_all_schemes() {
+    for scheme in ["uno", "dctcp", "mprdma-bbr"] {
+        let own = &["scheme.intra.recovery.name=go_back_n"][..];
+        for (set, name, rto) in [
+            ("transport.recovery=rack", "rack", None),
+            ("transport.recovery={ name = 'per_packet_rto', rto = '3ms' }", "per_packet_rto", Some("3ms")),
+        ] {
+            let set = [own, &[set]].concat();
+            let request = Request { scheme: Some(scheme.to_owned()), ..with("uno/incast-mixed", &set) };
+            let resolved = request.resolve().unwrap();
+            let Scheme { intra, inter, .. } = &resolved.scenario().scheme;
+            for class in [intra, inter] {
+                let own_rto = class.recovery.0.get("rto").and_then(|value| value.as_str());
+                assert_eq!((class.recovery.name(), own_rto), (Some(name), rto), "{scheme}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_coding_can_serve_the_flows_between_sites_of_all_schemes() {
+    for scheme in ["uno", "uno-noec", "gemini", "dctcp+rps+mds(4,1)/dctcp+rps+mds(4,1)"] {
+        let coding = |set: &str| {
+            let request = Request { scheme: Some(scheme.to_owned()), ..with("uno/incast-mixed", &[set]) };
+            let resolved = request.resolve().unwrap();
+            let Scheme { intra, inter, .. } = &resolved.scenario().scheme;
+            let shape = |class: &SchemeClass| {
+                let number = |key: &str| class.coding.0.get(key).and_then(|number| number.as_integer());
+                (class.coding.name().unwrap().to_owned(), number("data"), number("parity"))
+            };
+            (shape(intra), shape(inter))
+        };
+        let intra = coding("seed=1").0;
+        let none = ("none".to_owned(), None, None);
+        assert_eq!(coding("transport.coding=none"), (intra.clone(), none), "{scheme}");
+        let eight = |parity| ("mds".to_owned(), Some(8), Some(parity));
+        assert_eq!(coding("transport.coding=mds"), (intra.clone(), eight(2)), "{scheme}");
+        let four = coding("transport.coding={ name = 'mds', parity = 4 }");
+        assert_eq!(four, (intra, eight(4)), "{scheme}");
+    }
 }
 
 #[test]
