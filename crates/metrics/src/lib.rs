@@ -32,6 +32,7 @@ mod quantile;
 mod read;
 mod record;
 mod seeds;
+mod setup;
 mod slowdown;
 mod summary;
 mod table;
@@ -53,6 +54,7 @@ pub use read::{
 };
 pub use record::{FlowRecord, PortRecord, Probe, SeriesId, SeriesRecord};
 pub use seeds::{Bootstrap, Bootstraps, PairedRatios, SeedRatio, Spread, paired_ratios, summarize};
+pub use setup::{Acted, ClassSetup, OtherPart, OwnPart, SamePart, Setup, SetupComparison, first_round_trip};
 pub use slowdown::{SizeBin, slowdown_bins};
 pub use summary::{
     ByteSums, FlowCounts, OfferedLoad, PacketSums, Pfc, ProxyRecord, ProxySummary, ProxySums, Queues,

@@ -144,7 +144,10 @@ fn spread(values: &[Option<&Value>], bootstrap: &Bootstrap) -> Option<Value> {
         let tag = present().next().and_then(|v| v.get("tag")).filter(|tag| tag.is_string());
         let tag = tag.filter(|tag| present().all(|v| v.get("tag") == Some(tag)));
         let tag = tag.map(|tag| ("tag".to_owned(), tag.clone()));
-        return Some(Value::Object(tag.into_iter().chain(names.into_iter().filter_map(field)).collect()));
+        let fields: Map<String, Value> =
+            tag.into_iter().chain(names.iter().copied().filter_map(field)).collect();
+        // Of texts alone there is no spread.
+        return (names.is_empty() || !fields.is_empty()).then_some(Value::Object(fields));
     }
     if present().any(|v| v.get(0).is_some_and(Value::is_object)) {
         let longest = present().filter_map(|v| v.as_array()).map(Vec::len).max().unwrap_or(0);
@@ -279,6 +282,7 @@ mod tests {
         let document = |seed: u64, mean: f64, p99: Value, inter: Value| {
             json!({
                 "seed": seed, "scheme": "uno", "partial": false, "list": [1],
+                "setup": {"intra": {"coding": "none", "lossless": false}},
                 "fct": {"all": {"mean_us": mean, "p99_us": p99, "p999_us": null}, "inter": inter, "intra": null},
             })
         };

@@ -2,8 +2,8 @@
 
 use crate::tier::NICS;
 use crate::{
-    Collective, Emulation, Fairness, FctTable, FlowRecord, Goodput, PortRecord, PortSums, Probe, Quantile,
-    SeriesId, SeriesRecord, SizeBins, nearest_rank,
+    Acted, Collective, Emulation, Fairness, FctTable, FlowRecord, Goodput, PortRecord, PortSums, Probe,
+    Quantile, SeriesId, SeriesRecord, Setup, SizeBins, nearest_rank,
 };
 use farspan_units::{Bytes, Duration};
 use serde::Serialize;
@@ -44,6 +44,10 @@ pub struct Summary {
     pub packet_digest: String,
     /// Whether the run was interrupted.
     pub partial: bool,
+    /// The parts of the scheme beside its congestion control.
+    pub setup: Setup,
+    /// Whether the mechanisms that it has have acted.
+    pub acted: Acted,
     /// Flows of the run, measured or not.
     pub flows: FlowCounts,
     /// Completion times at the sender.
@@ -236,12 +240,21 @@ pub struct PacketSums {
     pub headers_dropped: u64,
     /// ACKs, NACKs, pulls, CNPs and marks at the end of bursts that were dropped.
     pub control_dropped: u64,
+    /// Of `dropped`, those that their host had sent within one base RTT of the start of their flow, before any ACK could have told it of the
+    /// path: losses of first windows. Packets that arrived trimmed are none of them. `None` for an emulation.
+    pub dropped_first_rtt: Option<u64>,
 }
 
 impl PacketSums {
-    /// Sums over `flows`. From the network, counted where they were dropped: data packets that were trimmed before, and control packets.
+    /// Sums over `flows`. From the network, counted where they were dropped: data packets that were trimmed before, control packets, and
+    /// data packets of the first round trip of their flow.
     #[must_use]
-    pub fn of(flows: &[FlowRecord], headers_dropped: u64, control_dropped: u64) -> Self {
+    pub fn of(
+        flows: &[FlowRecord],
+        headers_dropped: u64,
+        control_dropped: u64,
+        dropped_first_rtt: Option<u64>,
+    ) -> Self {
         let sum = |of: fn(&FlowRecord) -> u64| flows.iter().map(of).sum::<u64>();
         Self {
             sent: sum(FlowRecord::sent_packets),
@@ -252,6 +265,7 @@ impl PacketSums {
             ecn_marked: sum(FlowRecord::marked_packets),
             headers_dropped,
             control_dropped,
+            dropped_first_rtt,
         }
     }
 }
@@ -421,6 +435,8 @@ mod tests {
             digest: "00".into(),
             packet_digest: "00".into(),
             partial: false,
+            setup: Setup::default(),
+            acted: Acted::default(),
             flows: FlowCounts::of(flows),
             fct: FctTable::of(flows, Completion::Sender),
             delivery: FctTable::of(flows, Completion::Receiver),
@@ -460,7 +476,7 @@ mod tests {
 
     /// Fields of a document by kind: s text, i integer, b truth value, n number or null, t text or null, a array, o object.
     const RUN: &str = "farspan_version:s commit:s scenario:s scheme:s profile:s engine:s seed:i threads:i sim_time_s:n \
-        wall_time_s:n setup_time_s:n packet_hops:i peak_rss_bytes:i digest:s packet_digest:s partial:b flows:o fct:o delivery:o \
+        wall_time_s:n setup_time_s:n packet_hops:i peak_rss_bytes:i digest:s packet_digest:s partial:b setup:o acted:o flows:o fct:o delivery:o \
         offered_load:o transient:b bytes:o packets:o recovery:o fairness:o queues:o ports:o goodput:o pfc:o proxy:o rtt:o";
     const FCT: &str = "count:i unfinished:i mean_us:n p50_us:n p90_us:n p99_us:n p999_us:n max_us:n slowdown_mean:n \
         slowdown_p50:n slowdown_p99:n";
@@ -489,7 +505,8 @@ mod tests {
         ("/bytes", "payload:i parity:i retransmitted:i headers:i efficiency:n"),
         (
             "/packets",
-            "sent:i delivered:i dropped:i trimmed:i returned:i ecn_marked:i headers_dropped:i control_dropped:i",
+            "sent:i delivered:i dropped:i trimmed:i returned:i ecn_marked:i headers_dropped:i control_dropped:i \
+             dropped_first_rtt:n",
         ),
         (
             "/recovery",

@@ -14,7 +14,7 @@ use farspan_transport::balance::Entropy;
 use farspan_transport::coding::Layout;
 use farspan_transport::in_place::{DataPacket, Reply};
 use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Handshake, Header, Numbered, Place};
-use farspan_units::{Bytes, Duration, HostId, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 
 // What a record is.
 pub(crate) const DATA: u8 = 0;
@@ -36,7 +36,7 @@ const PULL: u8 = 11;
 /// A mark at the end of a burst: a numbered packet without payload, which is no packet of its message.
 const MARK: u8 = 12;
 /// In a digest neither a kind of ACK nor a trimmed packet has it.
-const CNP: u8 = 15;
+pub(crate) const CNP: u8 = 15;
 const OPEN: u8 = 13;
 
 /// Send times travel in 46 bits of picoseconds: exact while a packet, and then its ACK, is under way for less
@@ -309,6 +309,17 @@ pub(crate) const fn is_of_message(kind: u8) -> bool {
     matches!(kind, DATA | CODED | NUMBERED | IN_MESSAGES)
 }
 
+/// A note of a packet of a message that is dropped at `now`: its flow and its number, and when its host sent it, ps.
+pub(crate) fn note(now: Time, packet: &Packet) -> Option<[u64; 2]> {
+    let name = u64::from(packet.flow.0) << 32 | u64::from(seq(packet));
+    is_of_message(packet.kind()).then(|| [name, sent_at(packet, now).as_ps()])
+}
+
+/// The flow and the number of a packet of which this is a [`note`], and when its host sent it.
+pub(crate) const fn noted([name, sent_at]: [u64; 2]) -> (FlowId, u32, Time) {
+    (FlowId((name >> 32) as u32), name as u32, Time::from_ps(sent_at))
+}
+
 /// The host that sent a packet of a message, or a mark at the end of a burst; `beside`: the words beside the record.
 pub(crate) const fn from(packet: &Packet, beside: [u32; 2]) -> HostId {
     let word = if packet.kind() == CODED { beside[1] } else { packet.words[1] };
@@ -429,7 +440,6 @@ pub(crate) fn age(packet: &Packet, now: Time) -> Duration {
 mod tests {
     use super::*;
     use farspan_transport::coding::Shape;
-    use farspan_units::FlowId;
     use proptest::prelude::*;
 
     proptest! {
@@ -470,6 +480,8 @@ mod tests {
             if is_data && trimmed {
                 packets.trim(id, header, ce);
             }
+            let noted = note(now, &packets[id]).map(noted);
+            prop_assert_eq!(noted, is_data.then_some((flow, seq, sent_at)));
             let beside = packets.words(id);
             let packet = packets.remove(id);
             prop_assert_eq!(unpack(&packet, beside, now, || message), ((is_data || kind == 12).then_some(from), value));

@@ -14,6 +14,7 @@ use crate::observe::delay::DelayHistogram;
 use crate::observe::port_tracer::PortTracer;
 use crate::observe::probe::Samplers;
 use crate::observe::trace::FlowTracer;
+use crate::outcome::first_rtt::FirstRtt;
 use crate::outcome::losses;
 use crate::outcome::{Amount, Outcome, PortOutcome, Rtts, Totals};
 use crate::plan::Plan;
@@ -40,6 +41,8 @@ struct World {
     plan: Arc<Plan>,
     map: Map,
     engine: Engine,
+    /// Drops that may be of packets of the first round trip of their flow.
+    early: FirstRtt,
     /// Whether its hosts call their endpoints by the verbs alone.
     by_verbs: bool,
 }
@@ -90,7 +93,8 @@ impl World {
             let start = Key::new(flow.flow.start, EventClass::Start, id, 0);
             engine.wake(&executor.map, flow.flow.src.0, start);
         }
-        Self { plan, map: executor.map, engine, by_verbs: kind == EngineKind::Verbs }
+        let early = FirstRtt::default();
+        Self { plan, map: executor.map, engine, early, by_verbs: kind == EngineKind::Verbs }
     }
 
     fn node(&self, node: u32) -> &NetworkNode {
@@ -111,6 +115,7 @@ impl World {
         let (end, interrupted) = loop {
             let until = check.map_or(spec.stop.time, |(_, next)| next.min(spec.stop.time));
             let pause = self.engine.run(until);
+            self.early.add(self.engine.take_notes(), &self.plan);
             match pause {
                 Pause::Idle | Pause::Held => {
                     let is_held = pause == Pause::Held;
@@ -328,6 +333,9 @@ impl World {
             trimmed,
             headers_dropped,
             control_dropped,
+            dropped_first_rtt: Some(self.early.count(flows, &self.plan)),
+            cnps: self.sum(|host| host.counters.cnps),
+            telemetry: self.sum(|host| host.counters.telemetry),
             cut_bytes: self.ports().map(|port| port.trimmed().1).sum(),
             ecn_marked: self.sum(|host| host.counters.marked),
             header_bytes: amount(|host| host.nic.sent(0) + host.nic.sent(1)).bytes - payload,

@@ -100,7 +100,7 @@ pub(super) fn write(packet: &Packet, bytes: &mut Vec<u8>) -> Result<bool, Untrim
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farspan_units::{Bytes, FlowId, HostId};
+    use farspan_units::{Bytes, FlowId, HostId, Time};
 
     #[test]
     fn buffers_of_dropped_packets_are_found_again() {
@@ -118,7 +118,7 @@ mod tests {
                     assert_eq!(bytes, n.to_be_bytes());
                     frames.give_back(place, bytes);
                 })),
-                1 => drop(packets.discard(id)),
+                1 => drop(packets.discard(Time::ZERO, id)),
                 _ => {
                     let (place, bytes) = frames.take(&packets.remove(id));
                     assert_eq!(bytes, n.to_be_bytes());

@@ -286,7 +286,7 @@ impl Engine {
             let remarks = vec![Remark::Dropped { queue: nic.held() }];
             capture.packet(now, port, &self.packets[id], remarks, &self.frames);
         }
-        self.packets.discard(id);
+        self.packets.discard(now, id);
     }
 
     /// Where a packet goes, and its kind; `None`: nowhere. The first switch learns that a host does not exist.
@@ -365,7 +365,7 @@ impl Engine {
             capture.packet(now, port, packet, remarks, &self.frames);
         }
         if is_lost {
-            self.packets.discard(departure.id);
+            self.packets.discard(now, departure.id);
         } else {
             self.queue.push(departure.arrives, port, Happening::Arrival(departure.id));
         }

@@ -96,7 +96,7 @@ impl Engine {
 
     fn sums_of(&self, fates: EmulatedPackets) -> PacketSums {
         let at_ports: u64 = self.packets.dropped().trimmed.iter().sum();
-        let mut sums = PacketSums::of(&[], self.headers_ended + at_ports, 0);
+        let mut sums = PacketSums::of(&[], self.headers_ended + at_ports, 0, None);
         sums.sent = fates.sent();
         sums.delivered = fates.delivered - self.delivered.trimmed;
         sums.dropped = fates.ended();

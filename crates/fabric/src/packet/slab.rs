@@ -9,7 +9,7 @@ use crate::telemetry;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
-use farspan_units::{Bytes, FlowId, HopTelemetry, HostId, PortId, Telemetry, TelemetryKind};
+use farspan_units::{Bytes, FlowId, HopTelemetry, HostId, PortId, Telemetry, TelemetryKind, Time};
 
 /// The index of a packet in the slab. Only a slab makes one, so that safe code cannot forge it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -117,6 +117,9 @@ pub struct Packets<A = Checked> {
     /// Whether any packet has carried anything beside its record and its words.
     is_laden: bool,
     dropped: Dropped,
+    /// Makes the driver's notes of packets that are dropped, if it wants any.
+    note: Option<fn(Time, &Packet) -> Option<[u64; 2]>>,
+    notes: Vec<[u64; 2]>,
     access: PhantomData<A>,
 }
 
@@ -160,6 +163,8 @@ impl<A> Packets<A> {
             telemetry: Vec::new(),
             is_laden: false,
             dropped: Dropped { whole: [0; Packet::KINDS], trimmed: [0; Packet::KINDS] },
+            note: None,
+            notes: Vec::new(),
             access: PhantomData,
         }
     }
@@ -256,13 +261,26 @@ impl<A: Access> Packets<A> {
         packet
     }
 
-    /// Takes a packet out that is dropped, or lost by a fault, and counts it.
+    /// Takes a packet out that is dropped at `now`, or lost by a fault, and counts it.
     #[inline]
-    pub fn discard(&mut self, id: PacketId) -> Packet {
+    pub fn discard(&mut self, now: Time, id: PacketId) -> Packet {
         let packet = self.remove(id);
         let Dropped { whole, trimmed } = &mut self.dropped;
         (if packet.trimmed() { trimmed } else { whole })[usize::from(packet.kind())] += 1;
+        if let Some(note) = self.note {
+            self.notes.extend(note(now, &packet));
+        }
         packet
+    }
+
+    /// From now on `note` says what is to be kept of a packet that is dropped, two numbers of the driver's, if anything.
+    pub fn note_dropped(&mut self, note: fn(Time, &Packet) -> Option<[u64; 2]>) {
+        self.note = Some(note);
+    }
+
+    /// The notes since the last call.
+    pub fn take_notes(&mut self) -> Vec<[u64; 2]> {
+        core::mem::take(&mut self.notes)
     }
 
     /// The packets that were [dropped](Self::discard).
@@ -469,8 +487,10 @@ mod tests {
             |kind| packets.insert(Packet::new(FlowId(0), HostId(0), Bytes::new(4160), 0, false, kind));
         let [whole, cut, taken] = [3, 15, 3].map(&mut insert);
         packets.trim(cut, Bytes::new(64), false);
-        assert_eq!(packets.discard(whole).kind(), 3);
-        packets.discard(cut);
+        packets.note_dropped(|now, packet| (packet.kind() == 3).then(|| [now.as_ps(), 7]));
+        assert_eq!(packets.discard(Time::from_ps(5), whole).kind(), 3);
+        packets.discard(Time::from_ps(6), cut);
+        assert_eq!((packets.take_notes(), packets.take_notes()), (vec![[5, 7]], Vec::new()));
         packets.remove(taken);
         let mut expected = Dropped::default();
         (expected.whole[3], expected.trimmed[15]) = (1, 1);

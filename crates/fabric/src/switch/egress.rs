@@ -36,7 +36,7 @@ impl<L> Egress<L> {
         self.advance(now, jitter, packets, sink);
         if !packets[id].control() {
             let admission = self.port.enqueue_data(now, id, packets, Gate::Open);
-            return self.admitted(admission, id, jitter, packets);
+            return self.admitted(now, admission, id, jitter, packets);
         }
         match self.port.bypass(now, &packets[id], horizon) {
             Some(ends) => {
@@ -107,13 +107,14 @@ impl<L> Egress<L> {
     #[inline(never)]
     fn enqueue(&mut self, now: Time, id: PacketId, jitter: Duration, packets: &mut Packets<impl Access>) {
         let admission = self.port.enqueue(now, id, packets, Gate::Open);
-        self.admitted(admission, id, jitter, packets);
+        self.admitted(now, admission, id, jitter, packets);
     }
 
     /// A packet was queued or dropped, or its header is to go back, which is the switch's to do.
     #[inline(always)]
     pub(super) fn admitted(
         &mut self,
+        now: Time,
         admission: Admission,
         id: PacketId,
         jitter: Duration,
@@ -121,7 +122,7 @@ impl<L> Egress<L> {
     ) {
         match admission {
             Admission::Started(service) => self.begin(service, jitter),
-            Admission::Dropped => drop(packets.discard(id)),
+            Admission::Dropped => drop(packets.discard(now, id)),
             Admission::Queued | Admission::Returned => {}
         }
     }

@@ -124,7 +124,7 @@ impl Ordered {
         } else {
             egress.port.enqueue_control(now, id, packets)
         };
-        egress.admitted(admission, id, core.jitter, packets);
+        egress.admitted(now, admission, id, core.jitter, packets);
         match admission {
             Admission::Started(service) => {
                 schedule(&mut self.agenda, place, service.ends, &egress.link, sink);
@@ -191,7 +191,7 @@ impl Ordered {
         if let Admission::Dropped | Admission::Returned = admission {
             resumed = shared.give_back(id, packets);
         }
-        egress.admitted(admission, id, core.jitter, packets);
+        egress.admitted(now, admission, id, core.jitter, packets);
         // A frame that is leaving lets a packet wait at a port that had none.
         let next = egress.port.next_at();
         if next != due {
@@ -229,7 +229,7 @@ impl Ordered {
         let port = core.lookup.port(place);
         if self.is_down(port, now) {
             let mut lost = Lost::default();
-            lost.add(packets.discard(id).size());
+            lost.add(packets.discard(now, id).size());
             self.count_lost(port, lost);
             return sink.observe(now, port, PortEvent::Refused(&before));
         }
@@ -256,7 +256,7 @@ impl Ordered {
             Admission::Queued | Admission::Started(_) => PortEvent::Queued { before, after, port: at },
         };
         sink.observe(now, port, event);
-        egress.admitted(admission, id, core.jitter, packets);
+        egress.admitted(now, admission, id, core.jitter, packets);
         let next = egress.port.next_at();
         if next != due {
             schedule(&mut self.agenda, place, next, &egress.link, sink);
@@ -333,7 +333,7 @@ impl Ordered {
         sink.observe(now, port, PortEvent::Left(&packets[id], lost));
         let resumed = self.shared.as_mut().and_then(|shared| shared.give_back(id, packets));
         if lost {
-            packets.discard(id);
+            packets.discard(now, id);
         } else {
             sink.send(&egress.link, arrival, id);
         }

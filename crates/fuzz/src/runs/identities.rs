@@ -126,6 +126,9 @@ impl Published<'_> {
         if headers > dropped || fates > trims || (self.is_at_rest() && fates != trims && !self.has_marks()) {
             all.push(Breach::new("headers", format!("{trims} packets trimmed at ports, {packets}")));
         }
+        if self.count("dropped_first_rtt") > dropped {
+            all.push(Breach::new("first round trip", packets.to_string()));
+        }
         if self.is_lossless() && drops > 0 {
             all.push(Breach::new("lossless", format!("{drops} drops")));
         }

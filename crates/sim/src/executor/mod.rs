@@ -154,6 +154,16 @@ impl Engine {
         }
     }
 
+    /// Takes the notes of packets that were dropped since the last call, of all parts.
+    pub(crate) fn take_notes(&mut self) -> Vec<[u64; 2]> {
+        match self {
+            Self::Windowed(engine) => {
+                engine.parts.iter_mut().flat_map(|part| part.shared.packets.take_notes()).collect()
+            }
+            Self::Oracle { common, .. } => common.packets.take_notes(),
+        }
+    }
+
     /// The shared state of nodes, by part.
     pub(crate) fn common(&self) -> Vec<&Common> {
         match self {

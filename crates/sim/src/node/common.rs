@@ -3,6 +3,7 @@
 use crate::engine::{Arriving, Message, PartitionState};
 use crate::node::host::Datagrams;
 use crate::observe::delay::DelayHistogram;
+use crate::record;
 use farspan_fabric::switch::Buckets;
 use farspan_fabric::{MovedPacket, PacketId, Unchecked};
 
@@ -43,7 +44,8 @@ impl Common {
     pub(crate) fn new() -> Self {
         // SAFETY: numbers come from `insert` and stay in the part: packets that cross are copied (see
         // `PartitionState`), and the engines hand a node what was sent to it in the same part.
-        let packets = unsafe { Packets::unchecked() };
+        let mut packets = unsafe { Packets::unchecked() };
+        packets.note_dropped(record::note);
         Self {
             packets,
             datagrams: Datagrams::default(),

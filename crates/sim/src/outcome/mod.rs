@@ -1,5 +1,6 @@
 //! The outcome of a run.
 
+pub(crate) mod first_rtt;
 pub(crate) mod losses;
 pub(crate) mod rows;
 
@@ -121,6 +122,13 @@ pub struct Totals {
     pub headers_dropped: u64,
     /// Control packets, and marks at the end of bursts, that were dropped: counted where they were dropped.
     pub control_dropped: u64,
+    /// Data packets that were dropped, trimmed before or not, which their host had sent within one base RTT of the start of their flow: before
+    /// any ACK could have told it of the path. A packet that arrives trimmed is none of them. `None`: not known.
+    pub dropped_first_rtt: Option<u64>,
+    /// CNPs that reached senders.
+    pub cnps: u64,
+    /// ACKs that brought telemetry to senders.
+    pub telemetry: u64,
     /// Bytes cut off trimmed packets.
     pub cut_bytes: Bytes,
     /// Data packets that arrived marked.

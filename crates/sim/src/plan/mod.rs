@@ -335,6 +335,11 @@ impl Plan {
         }
     }
 
+    /// A full packet out over the path of flow `id` as its sender knows it, its ACK back, in an empty network.
+    pub(crate) fn flow_base_rtt(&self, id: FlowId) -> Duration {
+        self.shared[self.flows[id.index()].route as usize].path().base_rtt
+    }
+
     /// The facts that all packets share which are of one message with this data packet.
     pub(crate) fn message_facts(&self, packet: &Packet) -> MessageFacts {
         let id = packet.flow;

@@ -1,10 +1,11 @@
 //! Traces say what the counters say: every packet once, at both ends of a flow and at ports.
 
 use crate::random;
+use farspan_fabric::Routes;
 use farspan_sim::{EngineKind, Outcome, Spec, Trace};
 use farspan_trace::{End, FlowEvent, Reason, Remark, What};
 use farspan_transport::wire::Header;
-use farspan_units::{Bytes, FlowId, PortId};
+use farspan_units::{Bytes, Duration, FlowId, PortId};
 use std::collections::BTreeMap;
 
 /// A random world with everything traced, and what became of it.
@@ -136,4 +137,40 @@ fn the_packets_of_a_port_are_those_that_it_counts() {
             );
         }
     }
+}
+
+/// Whether a packet was sent within a base RTT of the start of its flow.
+fn is_early(spec: &Spec, routes: &Routes, outcome: &Outcome, header: &Header) -> Option<bool> {
+    let data = header.data().filter(|data| data.len > 0)?;
+    let flow = &outcome.flows[data.flow.index()];
+    let path = routes.path(&spec.network, flow.src, flow.dst);
+    let rtt: Duration =
+        [spec.mss + spec.header, spec.header].map(|size| path.one_way(&spec.network, size)).into_iter().sum();
+    Some(data.sent_at < flow.start + rtt)
+}
+
+#[test]
+fn drops_of_the_first_round_trip_are_those_that_ports_have_seen() {
+    let (mut early, mut late, mut waited) = (0, 0, 0);
+    for seed in SEEDS {
+        let (spec, outcome) = traced(seed);
+        let persists = [&spec.intra, &spec.inter].iter().any(|scheme| scheme.profile.persistent);
+        if !spec.proxies.is_empty() || persists || outcome.totals.in_network.packets > 0 {
+            continue;
+        }
+        let routes = Routes::new(&spec.network, spec.seed);
+        let gone = |remark: &Remark| matches!(remark, Remark::Dropped { .. } | Remark::Lost);
+        let dropped = outcome.trace.packets.iter().filter(|event| event.remarks.iter().any(gone));
+        let all: Vec<bool> =
+            dropped.filter_map(|event| is_early(&spec, &routes, &outcome, &event.header)).collect();
+        let counted = all.iter().filter(|early| **early).count() as u64;
+        assert_eq!(outcome.totals.dropped_first_rtt, Some(counted), "seed {seed}");
+        early += counted;
+        late += all.len() as u64 - counted;
+        waited += u64::from(counted > 0 && !spec.triggers.is_empty());
+    }
+    assert!(
+        early > 100 && late > 100 && waited > 0,
+        "{early} early, {late} late, {waited} worlds of triggers"
+    );
 }

@@ -50,6 +50,23 @@ pub enum Rto {
     BaseRtts(u32),
 }
 
+/// As scenarios write it, with its constants.
+impl core::fmt::Display for Rto {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Path => f.write_str("path"),
+            Self::Rfc6298 { initial, variance_floor, min } => {
+                write!(
+                    f,
+                    "rfc6298, rto_initial {initial}, rto_variance_floor {variance_floor}, rto_min {min}"
+                )
+            }
+            Self::Fixed(time) => time.fmt(f),
+            Self::BaseRtts(times) => write!(f, "{times} base RTTs"),
+        }
+    }
+}
+
 impl Rto {
     /// The time-out of a packet that never timed out before, where the receiver may hold an ACK for `ack_delay`.
     #[must_use]

@@ -3,6 +3,7 @@
 mod collectives;
 mod folder;
 mod proxies;
+mod setup;
 mod trace;
 
 use crate::assemble::{World, fault::fault_name, ports::tier_name, select::probe};
@@ -222,6 +223,9 @@ fn summary(
     (flows, ports, series): (&[FlowRecord], &[PortRecord], &[SeriesRecord]),
 ) -> Summary {
     let totals = &outcome.totals;
+    let (recovery, pfc) = (Recovery::of(flows), pfc(world, outcome, ports));
+    let packets =
+        PacketSums::of(flows, totals.headers_dropped, totals.control_dropped, totals.dropped_first_rtt);
     let intra_bdp = world.intra.map_or(Bytes::ZERO, |path| path.bdp);
     Summary {
         farspan_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -240,6 +244,8 @@ fn summary(
         digest: format!("{:016x}", outcome.digest),
         packet_digest: format!("{:016x}", outcome.packet_digest),
         partial: outcome.interrupted,
+        setup: setup::setup(resolved, world),
+        acted: setup::acted(world, totals, &packets, &recovery, pfc),
         flows: FlowCounts::of(flows),
         fct: FctTable::of(flows, Completion::Sender),
         delivery: FctTable::of(flows, Completion::Receiver),
@@ -247,13 +253,13 @@ fn summary(
         offered_load: offered_load(world),
         transient: world.offered_load.transient(),
         bytes: ByteSums::of(flows, totals.header_bytes),
-        packets: PacketSums::of(flows, totals.headers_dropped, totals.control_dropped),
-        recovery: Recovery::of(flows),
+        packets,
+        recovery,
         fairness: fairness(resolved, flows, series),
         queues: Queues::of(ports, series, outcome.packet_delay_p99),
         ports: PortSums::of(ports, outcome.end.since(Time::ZERO)),
         goodput: goodput(resolved, world, outcome, flows),
-        pfc: pfc(world, outcome, ports),
+        pfc,
         proxy: proxies::summary(world, outcome, flows),
         emulation: None,
         rtt: rtt(&outcome.rtt),

@@ -62,7 +62,7 @@ impl Port {
         let mut lost = Lost::default();
         let mut discard = |id, packets: &mut Packets<A>| {
             each(id, packets);
-            lost.add(packets.discard(id).size());
+            lost.add(packets.discard(now, id).size());
         };
         if !self.serving.is_none() {
             discard(self.serving.id, packets);

@@ -139,6 +139,8 @@ impl Host {
         if header.data().is_none() {
             self.counters.count(1, size);
             self.counters.hash(now, flow, number, what);
+            self.counters.cnps += u64::from(kind == u64::from(record::CNP) && !passes);
+            self.counters.telemetry += u64::from(packet.telemetry.is_some() && !passes);
             if let Some(age) = age {
                 // Of one site all are alike: the flow's class need not be looked up.
                 let between = self.plan.has_sites && self.plan.class_of(flow) == Class::Inter;

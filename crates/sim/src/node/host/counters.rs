@@ -9,6 +9,10 @@ pub(crate) struct HostCounters {
     /// Data, then control packets, then data packets without their payload: how many, and how large together.
     arrived: ([u64; 3], [Bytes; 3]),
     pub(crate) marked: u64,
+    /// CNPs that reached a sender here.
+    pub(crate) cnps: u64,
+    /// ACKs that brought telemetry to one.
+    pub(crate) telemetry: u64,
     pub(crate) delivered_bytes: Bytes,
     pub(crate) arrivals_hash: u64,
     pub(crate) finished: u64,

@@ -121,7 +121,7 @@ impl Host {
             }
         }
         if lost {
-            packets.discard(id);
+            packets.discard(at, id);
         } else {
             out.send(&channel, arrival, id);
         }
