@@ -76,3 +76,29 @@ def test_the_demo_says_what_compare_and_the_runs_say(tmp_path: Path) -> None:
         assert side["summary"]["packets"]["dropped"]["median"] == dropped
         assert drops[side["name"]] == f"{dropped:,g}"
     assert [verdict["path"] for verdict in comparison["verdicts"]].count("/packets/dropped") == 1
+
+
+PARTS = {
+    "first_window": {"transport.start": "iw10"},
+    "recovery": {"transport.recovery": "rack"},
+    "balance": {"transport.balance": "rps"},
+    "coding": {"transport.coding": "mds"},
+    "lossless": {"scheme.ports.pfc.links": "site"},
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_one_part_that_is_changed_is_named_and_no_other(part: str, tmp_path: Path) -> None:
+    base = {**SMALL, "scheme.ports.pool": "{ size = '64MiB' }"}
+    runs = [
+        fs.run(INCAST, scheme="uno-noec", seed=1, set={**base, **changed}, out=tmp_path / name)
+        for name, changed in [("base", {}), ("other", PARTS[part])]
+    ]
+    (comparison,) = fs.compare([tmp_path / "base", tmp_path / "other"])
+    assert [other["part"] for other in comparison["setup"]["differ"]] == [part]
+    assert sorted([part, *(same["part"] for same in comparison["setup"]["same"])]) == sorted(PARTS)
+    before, after = ([run.summary["setup"][name] for name in ["intra", "inter"]] for run in runs)
+    changed = {key for one, two in zip(before, after, strict=True) for key in one if one[key] != two[key]}
+    assert changed == {part}
+    assert all(run.summary["acted"]["timeouts"] >= 0 for run in runs)
+    assert all(run.summary["packets"]["dropped_first_rtt"] <= run.summary["packets"]["dropped"] for run in runs)

@@ -53,7 +53,11 @@ pub fn page(comparison: &Comparison) -> String {
     let of = if several { "median over seeds of each run's number" } else { "one seed" };
     let seeds: Vec<String> =
         comparison.ratios.iter().map(|ratios| format!("{} of {}", ratios.seeds.len(), ratios.name)).collect();
-    let mut text = format!("{}: {of}; pairs of runs: {}\n\n", comparison.scenario, seeds.join(", "));
+    let head = [
+        vec![format!("{}: {of}; pairs of runs: {}", comparison.scenario, seeds.join(", "))],
+        comparison.head(),
+    ];
+    let mut text = head.concat().join("\n") + "\n\n";
     text += &table.render(&[last]);
     text += &format!(
         "over {}: median of the ratios seed by seed{}; {INFINITE}: flows did not end, or rates never converged; {NONE}: \
@@ -66,7 +70,9 @@ pub fn page(comparison: &Comparison) -> String {
         let Difference { name, key, baseline, value } = difference;
         text += &format!("note: {name}: {key} = {value}, in {} {baseline}\n", comparison.baseline);
     }
-    text + &notes(comparison)
+    text += &notes(comparison);
+    let warnings = comparison.warnings.iter().map(|warning| format!("warning: {warning}\n"));
+    text + &warnings.collect::<String>()
 }
 
 /// The meaning of a table's last column.
@@ -135,6 +141,7 @@ fn ratio(ratios: Option<&Ratios>, path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farspan_report::Sums;
 
     #[test]
     fn a_number_of_a_port_names_it_where_ports_differ() {
@@ -153,12 +160,16 @@ mod tests {
                 .into_iter()
                 .filter(|port| !port.is_empty())
                 .collect(),
+            setup: None,
+            sums: Sums::default(),
             summary: farspan_metrics::summarize(std::slice::from_ref(document)),
         };
         let entries = |documents: &[Value]| -> Vec<String> {
             let comparison = Comparison {
                 scenario: String::new(),
                 baseline: String::new(),
+                setup: None,
+                warnings: Vec::new(),
                 runs: documents.iter().map(side).collect(),
                 ratios: Vec::new(),
                 verdicts: Vec::new(),

@@ -1,4 +1,4 @@
-//! `farspan demo`: two scenarios, each under the schemes that its paper sets side by side, as tables and as a page.
+//! `farspan demo`: two scenarios, one of them with two first windows, each under the schemes that its paper sets side by side, as tables and as a page.
 
 use crate::args::{DemoArgs, Seeds};
 use crate::compare::{BEST, best, entry, notes};
@@ -20,6 +20,8 @@ const REPORT: &str = "report.html";
 /// A scenario of the demo, and what it changes.
 struct Scene {
     scenario: &'static str,
+    /// The folder of its results, below that of the demo.
+    folder: &'static str,
     set: &'static [&'static str],
     title: &'static str,
     /// The first is the denominator of ratios.
@@ -31,9 +33,30 @@ struct Scene {
     note: &'static str,
 }
 
-const SCENES: [Scene; 2] = [
+/// The schemes of Uno's incast.
+const INCAST_SCHEMES: &[&str] = &["uno", "uno-noec", "gemini", "mprdma-bbr"];
+
+/// The numbers of an incast's table.
+const INCAST_MEASURES: &[&str] = &[
+    "/fairness/jain_mean",
+    "/fairness/jain_p5_late",
+    "/fairness/converged_at_us",
+    "/queues/bottleneck_mean_bytes",
+    "/queues/bottleneck_p99_bytes",
+    "/queues/bottleneck_utilization",
+    "/fct/intra/mean_us",
+    "/fct/intra/max_us",
+    "/fct/inter/mean_us",
+    "/fct/inter/max_us",
+    "/fct/all/unfinished",
+    "/recovery/timeouts",
+    "/packets/dropped",
+];
+
+const SCENES: [Scene; 3] = [
     Scene {
         scenario: "uno/border-failure",
+        folder: "border-failure",
         set: &["probes.rate_interval=200us", "probes.queue_interval=100us"],
         title: "eight flows to the other datacenter, one of the eight links between them dead",
         schemes: &["uno", "uno-noec", "uno-rps-ec", "uno-rps", "uno-plb-ec", "uno-plb"],
@@ -52,28 +75,32 @@ const SCENES: [Scene; 2] = [
     },
     Scene {
         scenario: "uno/incast-mixed",
-        set: &["workload.flow_size=256MiB"],
+        folder: "incast-mixed",
+        set: &["workload.flow_size=128MiB"],
         title: "8:1 incast, four flows from each datacenter, on one link",
-        schemes: &["uno", "uno-noec", "gemini", "mprdma-bbr"],
+        schemes: INCAST_SCHEMES,
         seeds: 10,
-        measures: &[
-            "/fairness/jain_mean",
-            "/fairness/jain_p5_late",
-            "/fairness/converged_at_us",
-            "/queues/bottleneck_mean_bytes",
-            "/queues/bottleneck_p99_bytes",
-            "/queues/bottleneck_utilization",
-            "/fct/intra/mean_us",
-            "/fct/intra/max_us",
-            "/fct/inter/mean_us",
-            "/fct/inter/max_us",
-            "/fct/all/unfinished",
-            "/recovery/timeouts",
-            "/packets/dropped",
-        ],
+        measures: INCAST_MEASURES,
         note: "An unfair scheme that keeps the link busy wins mean FCT here by construction: some flows end early, and \
                the last ends\nwhen the link has carried all bytes. A phantom queue holds the link below the rate at \
                which it drains, and keeps the real\nqueue short for it.",
+    },
+    Scene {
+        scenario: "uno/incast-mixed",
+        folder: "incast-mixed-iw10",
+        // Another name: runs of one name would stand in one table.
+        set: &[
+            "name=uno/incast-mixed-iw10",
+            "constants=uno/incast-mixed",
+            "workload.flow_size=128MiB",
+            "transport.start=iw10",
+        ],
+        title: "the incast with first windows that fit: eight times ten packets are less than the buffer",
+        schemes: INCAST_SCHEMES,
+        seeds: 10,
+        measures: INCAST_MEASURES,
+        note: "Above, each flow begins with a bandwidth-delay product, as in the paper, which no buffer holds: the first \
+               round trip is lost,\nand how fast a scheme recovers decides. Here it decides how fast a scheme grows.",
     },
 ];
 
@@ -127,18 +154,13 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     output::text(&tables.join("\n"));
     output::text(&format!(
         "\n{BEST}\nEvery ratio with its interval: farspan compare {}\nReport: {}\n",
-        args.out.join(SCENES[0].name()).display(),
+        args.out.join(SCENES[0].folder).display(),
         report.display()
     ));
     Ok(())
 }
 
 impl Scene {
-    /// The scenario's name without its paper.
-    fn name(&self) -> &'static str {
-        self.scenario.rsplit('/').next().unwrap_or(self.scenario)
-    }
-
     /// A run for each scheme and seed.
     fn jobs(&self, args: &DemoArgs) -> Result<Vec<Job>, Failure> {
         let seeds = match &args.seeds {
@@ -157,7 +179,7 @@ impl Scene {
             if i == 0 {
                 taken = same_as(&resolved, &args.same);
             }
-            let out = args.out.join(self.name()).join(scheme);
+            let out = args.out.join(self.folder).join(scheme);
             jobs.extend(Job::new(resolved, Some(out)).with_seeds(seeds.iter().copied()));
         }
         Ok(jobs)
@@ -185,11 +207,12 @@ impl Scene {
         }
         let seeds = comparison.runs.iter().map(|side| side.seeds.len()).max().unwrap_or(0);
         format!(
-            "{}: {}\n{}{}\nMedian over {seeds} seeds of each run's number:\n\n{}\n{}\n{}",
-            self.scenario,
+            "{}: {}\n{}{}\n{}\nMedian over {seeds} seeds of each run's number:\n\n{}\n{}\n{}",
+            comparison.scenario,
             self.title,
-            settings(group),
+            traffic(group),
             self.taken_over(same),
+            comparison.head().join("\n"),
             table.render(&[comparison.runs.len() + 1]),
             self.note,
             notes(comparison)
@@ -197,15 +220,11 @@ impl Scene {
     }
 }
 
-/// The settings that decide such a contest: profile, size and first window of every flow, and how fast phantom queues
-/// drain.
-fn settings(group: &Group) -> String {
+/// The profile, the size of flows, and how fast phantom queues drain.
+fn traffic(group: &Group) -> String {
     let scenario = &group.arms[0].runs[0].scenario;
-    let text = |path: [&str; 2]| {
-        scenario.get(path[0]).and_then(|part| part.get(path[1])?.as_str()).unwrap_or_default()
-    };
+    let profile = group.arms[0].runs[0].text("profile");
     let workload = scenario.get("workload").and_then(|parts| parts.get(0)?.get("flow_size")?.as_str());
-    let (profile, start) = (text(["scheme", "profile"]), text(["transport", "start"]));
     let mut drains: Vec<(f64, Vec<&str>)> = Vec::new();
     for arm in &group.arms {
         let Some(drain) = drain(arm) else { continue };
@@ -221,7 +240,7 @@ fn settings(group: &Group) -> String {
         })
         .collect();
     let size = workload.map(|size| format!(" Flows of {size}.")).unwrap_or_default();
-    format!("Profile {profile}.{size} First window of every flow: {start}.{}", drains.concat())
+    format!("Profile {profile}.{size}{}", drains.concat())
 }
 
 /// How fast the phantom queues of an arm's ports drain, over the line rate; `None` if they have none.

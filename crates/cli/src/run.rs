@@ -6,7 +6,9 @@ use crate::format::{
 };
 use crate::progress::{catch_interrupts, end_with_stdin, interrupted, run_all};
 use crate::{Failure, Itself, cost, output, report, seeds, sweep};
-use farspan_metrics::{Collective, Fct, Goodput, Pfc, PortSums, ProxySummary, Summary, measures};
+use farspan_metrics::{
+    Acted, Collective, Fct, Goodput, Pfc, PortSums, ProxySummary, Summary, first_round_trip, measures,
+};
 use farspan_report::interval_note;
 use farspan_scenario::ScenarioError;
 use farspan_sweep::Kind;
@@ -135,7 +137,8 @@ fn heading(summary: &Summary) -> String {
 
 /// One run as a page of text.
 fn table(summary: &Summary) -> String {
-    let mut text = format!("{}  seed {}  engine {}\n\n", heading(summary), summary.seed, summary.engine);
+    let Summary { setup, seed, engine, .. } = summary;
+    let mut text = format!("{}  seed {seed}  engine {engine}\n{}\n\n", heading(summary), setup.line());
     let mut flows = Table::new([
         "flow completion",
         "flows",
@@ -179,7 +182,8 @@ fn details(summary: &Summary) -> String {
     let fairness = summary.fairness.group.iter().map(|_| ("fairness", fairness(summary)));
     let goodput = summary.goodput.iter().map(|measured| ("goodput", goodput(measured)));
     let drops = drops(&summary.ports).map(|drops| ("drops", drops));
-    let seen = [("bottleneck", queues(summary)), ("packets", packets(summary))];
+    let seen =
+        [("bottleneck", queues(summary)), ("acted", summary.acted.line()), ("packets", packets(summary))];
     let lines = [("offered load", offered(summary)), ("run", machine(summary))];
     let collectives = summary.collectives.iter().map(|c| ("collective", collective(c)));
     let pauses = summary.pfc.iter().map(|pfc| ("pauses", pauses(pfc)));
@@ -289,12 +293,11 @@ fn queues(summary: &Summary) -> String {
 
 fn packets(summary: &Summary) -> String {
     let (packets, recovery) = (&summary.packets, &summary.recovery);
+    let drops = first_round_trip(packets.dropped, packets.dropped_first_rtt);
     format!(
-        "{} sent, {} dropped, {} marked; {} time-outs; {} flows with loss; efficiency {}",
+        "{} sent; {}; {} flows with loss; efficiency {}",
         packets.sent,
-        packets.dropped,
-        packets.ecn_marked,
-        recovery.timeouts,
+        drops.unwrap_or_else(|| format!("{} dropped", packets.dropped)),
         recovery.flows_with_loss,
         percent(summary.bytes.efficiency),
     )
@@ -325,6 +328,15 @@ fn offered(summary: &Summary) -> String {
     tiers.join(", ") + if summary.transient { ": transient, queues grow while flows arrive" } else { "" }
 }
 
+/// The mechanisms that have acted in several runs together, and which share of their drops fell into the first round trip.
+fn acted(summaries: &[Summary]) -> String {
+    let acted = summaries.iter().map(|summary| summary.acted).fold(Acted::default(), Acted::and);
+    let dropped = summaries.iter().map(|summary| summary.packets.dropped).sum();
+    let early = summaries.iter().map(|summary| summary.packets.dropped_first_rtt).sum();
+    let drops = first_round_trip(dropped, early).map_or_else(String::new, |drops| format!("; {drops}"));
+    format!("acted (all seeds together): {}{drops}", acted.line())
+}
+
 /// Several runs: medians with their range.
 fn seeds_table(summaries: &[Summary], spread: &Value) -> String {
     let Some(first) = summaries.first() else { return String::new() };
@@ -340,9 +352,11 @@ fn seeds_table(summaries: &[Summary], spread: &Value) -> String {
     let infinite = format!("{INFINITE}: flows did not end, or rates never converged");
     let note = interval_note(summaries.len()).map_or_else(String::new, |note| format!("note: {note}\n"));
     format!(
-        "{}  seeds {}\n\n{}\n{infinite}; the p99 of fewer than 1,000 Poisson flows is left out\n{note}",
+        "{}  seeds {}\n{}\n{}\n\n{}\n{infinite}; the p99 of fewer than 1,000 Poisson flows is left out\n{note}",
         heading(first),
         seeds.join(" "),
+        first.setup.line(),
+        acted(summaries),
         table.render(&[])
     )
 }

@@ -7,8 +7,9 @@ function later(text, make) {
 }
 
 function overview() {
-  const { description, arms } = group();
+  const { description, head, arms } = group();
   byId("description").textContent = description || "";
+  fill("head", head.map((line) => h("p", { class: "note" }, line)));
   const all = arms.flatMap((arm) => arm.runs.map((run) => ({ arm, run })));
   const told = new Map();
   for (const { arm, run } of all) {

@@ -2,9 +2,10 @@
 
 use crate::axes::differences;
 use crate::group::{Arm, Group, group, groups};
+use crate::head::{Sums, setup, setups};
 use crate::load::{ReportError, Run};
 use crate::verdict::{Verdict, bottleneck_note, timeouts_note, unended, verdicts};
-use farspan_metrics::{FlowRow, Measure, bottleneck, measures, summarize};
+use farspan_metrics::{FlowRow, Measure, Setup, SetupComparison, bottleneck, measures, summarize};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -19,6 +20,9 @@ pub struct Comparison {
     pub scenario: String,
     /// The arm that is the denominator of every ratio.
     pub baseline: String,
+    /// Which parts of the schemes, beside the congestion control, all arms have in common, and in which they differ; null where an arm does
+    /// not say.
+    pub setup: Option<SetupComparison>,
     /// Every arm, the baseline first.
     pub runs: Vec<Side>,
     /// Every arm but the baseline, over the baseline.
@@ -29,6 +33,8 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// Notes for the reader.
     pub notes: Vec<String>,
+    /// Warnings of the runs, each after the arms that bring it unless all do.
+    pub warnings: Vec<String>,
     /// The numbers that tables show.
     #[serde(skip)]
     pub measures: Vec<Measure>,
@@ -49,6 +55,10 @@ pub struct Side {
     pub seeds: Vec<u64>,
     /// The ports that were the bottleneck of one of them, each once; one, as a rule.
     pub bottlenecks: Vec<String>,
+    /// The parts of its scheme beside its congestion control.
+    pub setup: Option<Setup>,
+    /// Sums over its runs.
+    pub sums: Sums,
     /// The spread of every number over them, in the shape of a run's document.
     pub summary: Value,
 }
@@ -198,11 +208,13 @@ pub(crate) fn compare_group(group: &Group, strict: bool) -> Result<Comparison, R
     let mut comparison = Comparison {
         scenario: group.name.clone(),
         baseline: base.name.clone(),
+        setup: setups(group),
         runs: group.arms.iter().map(side).collect(),
         ratios: Vec::new(),
         verdicts: Vec::new(),
         differences: Vec::new(),
         notes: group.notes.clone(),
+        warnings: warnings(group),
         measures: measures(&documents),
     };
     comparison.verdicts = verdicts(&group.arms, &comparison.measures);
@@ -224,6 +236,33 @@ pub(crate) fn compare_group(group: &Group, strict: bool) -> Result<Comparison, R
     Ok(comparison)
 }
 
+fn warnings(group: &Group) -> Vec<String> {
+    fn of_run(run: &Run) -> Option<&Vec<Value>> {
+        run.summary.get("warnings")?.as_array()
+    }
+    let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
+    for arm in &group.arms {
+        for warning in arm.runs.iter().filter_map(of_run).flatten().filter_map(Value::as_str) {
+            let place = said.iter().position(|(known, _)| *known == warning).unwrap_or_else(|| {
+                said.push((warning, Vec::new()));
+                said.len() - 1
+            });
+            let arms = &mut said[place].1;
+            if !arms.contains(&&*arm.name) {
+                arms.push(&arm.name);
+            }
+        }
+    }
+    let text = |(warning, arms): (&str, Vec<&str>)| {
+        if arms.len() == group.arms.len() {
+            warning.to_owned()
+        } else {
+            format!("{}: {warning}", arms.join(", "))
+        }
+    };
+    said.into_iter().map(text).collect()
+}
+
 fn side(arm: &Arm) -> Side {
     let whole: Vec<&Run> = arm.complete().collect();
     let documents: Vec<Value> = whole.iter().map(|run| run.summary.clone()).collect();
@@ -235,6 +274,8 @@ fn side(arm: &Arm) -> Side {
         folders: arm.runs.iter().map(|run| run.folder.display().to_string()).collect(),
         seeds: whole.iter().map(|run| run.seed()).collect(),
         bottlenecks: bottlenecks.into_iter().filter(|port| !port.is_empty()).map(str::to_owned).collect(),
+        setup: setup(arm),
+        sums: Sums::of(arm),
         summary: summarize(&documents),
     }
 }
@@ -433,6 +474,17 @@ mod tests {
         assert!(notes(vec![a.clone(), b]).contains(&said.to_owned()));
         let quiet = notes(vec![a, run("gemini", 1, "aaaaaaa", false, "")]);
         assert!(!quiet.iter().any(|note| note.contains("run by")), "{quiet:?}");
+    }
+
+    #[test]
+    fn warnings_are_said_once_with_the_arms_that_bring_them() {
+        let with = |scheme: &str, seed, warnings: &[&str]| {
+            let mut run = run(scheme, seed, "a", false, "");
+            run.summary["warnings"] = warnings.iter().copied().collect();
+            run
+        };
+        let runs = vec![with("uno", 1, &["loses"]), with("hpcc", 1, &["lossy", "loses"])];
+        assert_eq!(compare(runs, None).unwrap().0[0].warnings, ["loses", "hpcc: lossy"]);
     }
 
     #[test]

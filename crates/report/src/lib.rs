@@ -36,6 +36,7 @@ mod compare;
 mod curve;
 mod detail;
 mod group;
+mod head;
 mod load;
 mod number;
 mod page;
@@ -49,6 +50,7 @@ pub use compare::{
     Comparison, Difference, Ratios, Side, compare, comparisons, interval_note, pairs, seeds_note,
 };
 pub use group::{Arm, Group, groups};
+pub use head::Sums;
 pub use load::{ReportError, Run, load};
 pub use page::{html, write, write_report};
 pub use verdict::{Lead, Verdict};

@@ -185,6 +185,7 @@ impl Shown {
         Ok(json!({
             "name": group.name,
             "description": group.arms[0].runs[0].scenario.get("description").and_then(toml::Value::as_str),
+            "head": comparison.head(),
             "notes": comparison.notes,
             "differences": comparison.differences,
             "baseline": comparison.baseline,

@@ -81,10 +81,14 @@ fn the_demo_its_report_and_compare_say_the_same() {
     let said = text(&farspan(&[&["demo", "--quiet"], &small[..]].concat()));
     let page = data(&std::fs::read_to_string(folder.0.join("report.html")).unwrap());
     let scenes: Vec<&str> = said.split("\nuno/").collect();
-    assert_eq!(scenes.len(), 2, "{said}");
-    for (i, (scene, name)) in scenes.iter().zip(["border-failure", "incast-mixed"]).enumerate() {
+    assert_eq!(scenes.len(), 3, "{said}");
+    let names = [("border-failure", "bdp"), ("incast-mixed", "bdp"), ("incast-mixed-iw10", "iw10")];
+    for (i, (scene, (name, start))) in scenes.iter().zip(names).enumerate() {
         assert!(scene.contains("Median over 6 seeds of each run's number"), "{said}");
-        assert!(scene.contains("First window of every flow: bdp."), "{said}");
+        let head = format!("the schemes have in common: first window {start};");
+        assert!(scene.contains(&head) && scene.contains("the schemes differ in: "), "{said}");
+        let head = &page["groups"][i]["head"];
+        assert!(head.as_array().unwrap().iter().all(|line| scene.contains(line.as_str().unwrap())), "{said}");
         assert!(scene.contains("Phantom queues drain at 0.9 of the line rate (uno, uno-noec"), "{said}");
         let below = folder.0.join(name).display().to_string();
         let document: Value = serde_json::from_str(&text(&farspan(&["compare", &below, "--json"]))).unwrap();

@@ -21,5 +21,6 @@ mod links;
 mod new_control;
 mod notation;
 mod reference;
+mod setup;
 mod several;
 mod sweep;
