@@ -10,7 +10,6 @@ pub(crate) mod topology;
 mod trimming;
 mod workload;
 
-use crate::Request;
 use crate::catalog::builtin::{BUILT_IN, BuiltIn};
 use crate::catalog::control;
 use crate::catalog::profile::Profiles;
@@ -113,16 +112,6 @@ impl Resolved {
     #[must_use]
     pub fn unread(&self) -> Vec<String> {
         self.source.keys("files").into_iter().filter(|file| !self.scenario.files.contains_key(file)).collect()
-    }
-
-    /// The built-in scenario whose name this one has, or else whose constants, in the same profile.
-    #[must_use]
-    pub fn published(&self) -> Option<Scenario> {
-        let constants = || self.scenario.constants.as_deref().and_then(BuiltIn::named);
-        let built_in = BuiltIn::named(self.name()).or_else(constants)?;
-        let profile = Some(self.profile().name().to_owned());
-        let resolved = Request { profile, ..Request::new(built_in.name) }.resolve().ok()?;
-        Some(resolved.scenario)
     }
 
     /// The error for a value that turns out wrong while the world is built.

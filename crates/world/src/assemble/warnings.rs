@@ -1,4 +1,4 @@
-//! Warnings about a world before it runs. A built-in scenario as it was published brings few: its page has what is odd.
+//! Warnings about a world before it runs, a built-in scenario's like those of any other.
 
 use super::network::usual_nic;
 use super::{PathFacts, World, initial_window, shortest_link};
@@ -13,7 +13,6 @@ use farspan_transport::proxy::ProxyKind;
 use farspan_transport::recovery::{RecoveryPolicy, Rto};
 use farspan_transport::{Class, Path};
 use farspan_units::{Bytes, Duration, PortId, TelemetryKind};
-use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 /// The warnings about a world with these routes.
@@ -29,33 +28,22 @@ pub(super) fn of(resolved: &Resolved, world: &World, routes: &Routes) -> Vec<Str
     warnings.extend(delays(world));
     warnings.extend(jitter(world));
     warnings.extend(connections(resolved, world));
-    // Few scenarios would be warned about: only for these is the published one resolved.
-    let published = LazyCell::new(|| resolved.published());
-    let is_published = |same: fn(&Scenario, &Scenario) -> bool| {
-        published.as_ref().is_some_and(|published| same(published, resolved.scenario()))
-    };
-    let overload = overload(resolved.scenario(), world);
-    warnings.extend(
-        overload.filter(|_| !is_published(|a, b| (&a.topology, &a.workload) == (&b.topology, &b.workload))),
-    );
+    warnings.extend(overload(resolved.scenario(), world));
+    warnings.extend(fresh_windows(resolved, world));
     for class in [Class::Intra, Class::Inter] {
         let Some(flow) = world.spec.flows.iter().position(|flow| class_of(world, flow) == class) else {
             continue;
         };
         let path = Crossed::of(world, routes, flow);
-        let window = window(resolved, world, class, &path);
-        warnings
-            .extend(window.filter(|_| {
-                !is_published(|a, b| (&a.topology, &a.transport) == (&b.topology, &b.transport))
-            }));
+        warnings.extend(window(resolved, world, class, &path));
+        warnings.extend(lossless(world, class, &path));
         warnings.extend(marks(resolved, world, class, &path));
         warnings.extend(telemetry(world, class, &path));
         warnings.extend(time_out(world, class));
         warnings.extend(delay_target(resolved, world, class, &path));
         warnings.extend(first_time_out(resolved, world, class));
         warnings.extend(order(world, class));
-        let reduction = reduction(resolved, world, class);
-        warnings.extend(reduction.filter(|_| !is_published(|a, b| a.transport == b.transport)));
+        warnings.extend(reduction(resolved, world, class));
     }
     warnings
 }
@@ -259,6 +247,41 @@ fn window(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -
             crossed.buffer.get()
         )
     })
+}
+
+/// Controls whose sources run them on lossless fabrics: HPCC (section 4), DCQCN (section 1) and TIMELY (section 1) leave losses to pauses.
+const MADE_FOR_LOSSLESS: [&str; 3] = ["hpcc", "dcqcn", "timely"];
+
+/// A control that was made for a lossless fabric, on ports that drop.
+fn lossless(world: &World, class: Class, crossed: &Crossed) -> Option<String> {
+    let control = world.spec.scheme(class).congestion.name();
+    let drops = !crossed.is_lossless && !crossed.trims;
+    (drops && MADE_FOR_LOSSLESS.contains(&control)).then(|| {
+        format!(
+            "{control} was made for lossless fabrics, and ports on the path of {} flows drop: what it does about losses is not its own \
+             (scheme.ports.pool and scheme.ports.pfc.links = \"all\" or \"site\" make ports pause)",
+            name(class)
+        )
+    })
+}
+
+/// A collective of which a host sends several messages to another: each is a flow of its own, and begins anew.
+fn fresh_windows(resolved: &Resolved, world: &World) -> Option<String> {
+    let scenario = resolved.scenario();
+    let repeats = |part: &u32| {
+        let mut seen = BTreeSet::new();
+        let mut flows = world.workload.flows.iter().filter(|flow| flow.part == *part);
+        flows.any(|flow| !seen.insert((flow.src, flow.dst)))
+    };
+    let parts = (0..).zip(&scenario.workload);
+    let collectives = parts.filter(|(_, part)| matches!(part.traffic, Traffic::Collective(_)));
+    let part = collectives.map(|(index, _)| index).find(repeats)?;
+    let flow = world.workload.flows.iter().find(|flow| flow.part == part)?;
+    Some(format!(
+        "each message of collective {:?} is a flow of its own: it begins with a first window ({}) and knows nothing of the message \
+         before it, which a connection that goes on would (transport.start = \"iw10\" or a size is another first window)",
+        world.workload.tags[flow.tag as usize], scenario.transport.start
+    ))
 }
 
 /// A time-out before the first round trip that the run does not live to see.

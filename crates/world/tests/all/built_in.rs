@@ -45,15 +45,21 @@ fn every_scenario_builds_under_every_profile() {
                     _ => 256,
                 };
                 assert_eq!(world.spec.network.hosts, hosts, "{}", scenario.name);
-                // OSCAR's microscopic figures show how rates move within a round trip, and one of its trees is meant to be overrun.
+                // Papers overrun links and buffers, and run RoCE's controls where ports drop: scenarios say so as one's own do.
+                let of_papers = [
+                    "the workload offers more",
+                    "transport.start: the first window",
+                    "transport.prr = true does nothing",
+                    "each message of collective",
+                ];
                 let mut warnings = world.warnings;
                 warnings.retain(|text| {
-                    let is_meant = text.starts_with("probes.rate_interval")
-                        || scenario.name == "oscar/oversubscribed"
-                            && text.starts_with("the workload offers more");
-                    // The incast proxy's senders are meant to lose packets in their first round trip.
-                    let loses = scenario.name.starts_with("proxy/") && text.starts_with("transport.start");
-                    !(scenario.name.starts_with("oscar/") && is_meant || loses)
+                    // OSCAR's microscopic figures show how rates move within a round trip.
+                    let is_meant =
+                        text.starts_with("probes.rate_interval") && scenario.name.starts_with("oscar/");
+                    let is_said = of_papers.iter().any(|words| text.starts_with(words))
+                        || text.contains("was made for lossless fabrics");
+                    !is_meant && !is_said
                 });
                 assert_eq!(warnings, [] as [&str; 0], "{}", scenario.name);
             }

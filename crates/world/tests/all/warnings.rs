@@ -51,16 +51,53 @@ fn the_cure_of_an_overload_fits_the_kind_of_workload() {
 fn a_first_window_that_no_buffer_holds() {
     let subject = "first window";
     let of = |set: &[&str]| about(&warnings("uno/incast-mixed", set), subject);
-    let said = of(&["topology.core_border_links=4"]);
+    let said = of(&[]);
     assert!(said.len() == 1 && said[0].contains("of inter flows is up to 22"), "{said:?}");
     assert!(said[0].contains("holds 1048576 B"), "{said:?}");
     assert_eq!(of(&["transport.start=iw10"]), Vec::<String>::new());
     assert_eq!(of(&["topology.buffer=64MiB"]), Vec::<String>::new());
     assert_eq!(of(&["transport.start=4MiB"]).len(), 2, "both classes");
-    assert_eq!(of(&["workload.flow_size=1MiB"]), Vec::<String>::new(), "the paper's own windows and buffers");
+    assert_eq!(of(&["topology.core_border_links=4"]), said);
     let text = Request::new("uno/incast-mixed").resolve().unwrap().to_toml();
     let again = Request { text: Some(text), ..Request::new("again") }.resolve().unwrap();
-    assert_eq!(about(&World::build(&again).unwrap().warnings, subject), Vec::<String>::new(), "written out");
+    assert_eq!(about(&World::build(&again).unwrap().warnings, subject), said, "written out");
+}
+
+#[test]
+fn a_control_for_lossless_fabrics_on_ports_that_drop() {
+    let of = |scheme: &str, set: &[&str]| {
+        let scheme = format!("scheme.name={scheme}");
+        about(&warnings("uno/incast-mixed", &[&[&*scheme], set].concat()), "was made for lossless fabrics")
+    };
+    for control in ["hpcc", "dcqcn", "timely"] {
+        let said = of(control, &[]);
+        assert_eq!(said.len(), 2, "{said:?}");
+        let words =
+            format!("{control} was made for lossless fabrics, and ports on the path of intra flows drop");
+        assert!(said[0].starts_with(&words) && said[0].contains("scheme.ports.pfc"), "{said:?}");
+    }
+    let pool = "scheme.ports.pool={ size = '2GiB' }";
+    assert_eq!(of("hpcc", &[pool, "scheme.ports.pfc.links=all"]), [""; 0]);
+    let site = of("hpcc", &[pool, "scheme.ports.pfc.links=site"]);
+    assert!(site.len() == 1 && site[0].contains("inter flows"), "{site:?}");
+    assert_eq!(of("timely", &["scheme.ports.overflow=trim"]), [""; 0]);
+    assert_eq!(of("uno", &[]), [""; 0]);
+}
+
+#[test]
+fn a_collective_whose_messages_begin_anew() {
+    let of = |kind: &str| {
+        let part =
+            format!("workload=[{{ {kind}, tag = 'training', ranks = [0, 1, 2, 3], flow_size = '64KiB' }}]");
+        about(
+            &warnings("uno/incast-mixed", &[&part, "measure.fairness_group=training"]),
+            "begins with a first window",
+        )
+    };
+    let said = of("kind = 'allreduce', algorithm = 'ring'");
+    assert!(said.len() == 1 && said[0].contains("\"training\"") && said[0].contains("(bdp)"), "{said:?}");
+    assert_eq!(of("kind = 'all_to_all'"), [""; 0], "one message a pair");
+    assert_eq!(of("kind = 'all_to_all', iterations = 2").len(), 1);
 }
 
 #[test]
