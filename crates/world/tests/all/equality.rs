@@ -60,9 +60,10 @@ const SMOKE: &[(&str, &[&str])] = &[
         &[
             "topology.wan.rtt=100us",
             "workload.sizes=google-rpc",
-            "workload.flows=2000",
+            "workload.flows=1000",
+            "workload.load=0.2",
             "measure.warmup=20us",
-            "stop.time=1ms",
+            "stop.time=3ms",
         ],
     ),
     ("ndp/incast", &["topology.k=4", "workload.senders=[8, 9, 10, 11, 12, 13]", "workload.flow_size=1MiB"]),
