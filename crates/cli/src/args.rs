@@ -10,6 +10,7 @@ pub use crate::emu_args::*;
 use crate::export::ExportArgs;
 #[cfg(target_os = "linux")]
 pub use crate::kernel_args::*;
+use crate::plot::PlotArgs;
 use crate::reproduce::ReproduceArgs;
 use crate::shell::{CompletionsArgs, ManArgs};
 use crate::sweep::SweepArgs;
@@ -63,6 +64,8 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Run a grid of schemes, values and seeds, from a file or from arguments; what is there is not run again
     Sweep(SweepArgs),
+    /// Draw a number of runs over what varies among them, a line a scheme, as SVG or PDF
+    Plot(PlotArgs),
     /// Turn another tool's workload into a flow list or a scenario, or its topology into a topology file
     Import(ImportArgs),
     /// Write results as another tool does

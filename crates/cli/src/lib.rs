@@ -37,6 +37,7 @@ mod kernel_args;
 mod list;
 mod new;
 mod output;
+mod plot;
 mod program;
 mod progress;
 pub mod reference;
@@ -208,6 +209,7 @@ fn dispatch(command: Command, itself: &Itself<'_>) -> Result<(), Failure> {
         Command::Report(report) => report::report(&report),
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, itself),
         Command::Sweep(sweep) => sweep::sweep(&sweep, itself),
+        Command::Plot(plot) => plot::plot(&plot),
         Command::Import(import) => import::import(&import),
         Command::Export(export) => export::export(&export),
         #[cfg(target_os = "linux")]

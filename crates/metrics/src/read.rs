@@ -274,6 +274,8 @@ pub struct RunRow {
     pub run: String,
     /// `done`, `failed` or `not_run`.
     pub status: String,
+    /// Values of the keys that the sweep varies, as text; those that a run does not have are left out.
+    pub parameters: Vec<(String, String)>,
 }
 
 /// The rows of the data set of a sweep.
@@ -284,13 +286,31 @@ pub fn read_runs(path: &Path) -> Result<Vec<RunRow>, ReadError> {
     let mut rows = Vec::new();
     batches(path, &mut |batch| {
         let (run, status) = (batch.text("run")?, batch.text("status")?);
-        rows.extend(
-            (0..batch.rows())
-                .map(|i| RunRow { run: run.value(i).to_owned(), status: status.value(i).to_owned() }),
-        );
+        let parameters = batch.parameters();
+        let of = |i: usize| {
+            let texts = parameters.iter().filter_map(|(name, array)| Some((name.clone(), shown(*array, i)?)));
+            texts.collect()
+        };
+        rows.extend((0..batch.rows()).map(|i| RunRow {
+            run: run.value(i).to_owned(),
+            status: status.value(i).to_owned(),
+            parameters: of(i),
+        }));
         Ok(())
     })?;
     Ok(rows)
+}
+
+/// A cell of a parameter as text.
+fn shown(array: &dyn Array, row: usize) -> Option<String> {
+    if array.is_null(row) {
+        return None;
+    }
+    let text = array.as_string_opt::<i32>().map(|texts| texts.value(row).to_owned());
+    let whole = || Some(array.as_primitive_opt::<Int64Type>()?.value(row).to_string());
+    let real = || Some(array.as_primitive_opt::<Float64Type>()?.value(row).to_string());
+    let flag = || Some(array.as_boolean_opt()?.value(row).to_string());
+    text.or_else(whole).or_else(real).or_else(flag)
 }
 
 /// Some rows of a table.
@@ -302,6 +322,21 @@ struct Batch<'a> {
 impl Batch<'_> {
     fn rows(&self) -> usize {
         self.columns.num_rows()
+    }
+
+    /// Of the data set of a sweep: the columns of its parameters, which stand between the seed and the status. A quantity has
+    /// a second one, a number in a unit that its name ends with.
+    fn parameters(&self) -> Vec<(String, &dyn Array)> {
+        let schema = self.columns.schema_ref();
+        let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let place = |name: &str| names.iter().position(|known| *known == name);
+        let (Some(seed), Some(status)) = (place("seed"), place("status")) else { return Vec::new() };
+        let again = |name: &str| {
+            let bare = ["_bytes", "_us", "_bps"].iter().find_map(|unit| name.strip_suffix(unit));
+            bare.is_some_and(|bare| names.contains(&bare))
+        };
+        let own = (seed + 1..status).filter(|at| !again(names[*at]));
+        own.map(|at| (names[at].to_owned(), self.columns.column(at).as_ref())).collect()
     }
 
     fn of<'b, A>(

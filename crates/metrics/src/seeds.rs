@@ -200,6 +200,12 @@ impl Bootstraps {
         self.0.entry(n).or_insert_with(|| Bootstrap::new(n))
     }
 
+    /// [`Spread::of`] some values.
+    #[must_use]
+    pub fn spread(&mut self, values: &[Option<f64>]) -> Option<Spread> {
+        Spread::of(values, self.of(values.len()))
+    }
+
     /// [`paired_ratios`] of one of many numbers of the same runs.
     #[must_use]
     pub fn paired_ratios(

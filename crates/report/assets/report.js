@@ -100,6 +100,7 @@ function begin() {
   choose("group", "group", () => { Object.assign(state, { arm: 0, seed: 0, flow: null }); showGroup(); });
   choose("arm", "arm", () => { state.seed = Math.min(state.seed, arm().runs.length - 1); showArm(); });
   choose("seed", "seed", showRun);
+  overAxis();
   showGroup();
 }
 

@@ -304,7 +304,8 @@ fn join(path: &str, key: &str) -> String {
     }
 }
 
-fn differ(
+/// The keys in which two values differ, with both values as TOML.
+pub(crate) fn differ(
     path: &str,
     here: Option<&Value>,
     there: Option<&Value>,

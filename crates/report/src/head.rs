@@ -107,7 +107,7 @@ mod tests {
     }
 
     fn head(runs: Vec<Run>) -> Vec<String> {
-        compare_group(&groups(runs)[0], None, false).unwrap().head()
+        compare_group(&groups(runs)[0], false).unwrap().head()
     }
 
     #[test]

@@ -39,6 +39,7 @@ mod group;
 mod head;
 mod load;
 mod number;
+mod over;
 mod page;
 mod picture;
 mod proxy;
@@ -52,5 +53,6 @@ pub use compare::{
 pub use group::{Arm, Group, groups};
 pub use head::Sums;
 pub use load::{ReportError, Run, load};
+pub use over::{Asked, Head, Line, Over, OverError, Place, Point, heads, over};
 pub use page::{html, write, write_report};
 pub use verdict::{Lead, Verdict};

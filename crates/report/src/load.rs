@@ -1,13 +1,13 @@
 //! Finds runs below a folder and reads them.
 
 use crate::axes::name_axes;
-use farspan_metrics::{FlowRow, PortRow, ReadError, read_flows, read_ports, read_runs};
+use farspan_metrics::{FlowRow, PortRow, ReadError, RunRow, read_flows, read_ports, read_runs};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Depth below a folder to which runs are searched: scenario, scheme, seed, and one more.
-const DEPTH: usize = 4;
+pub(crate) const DEPTH: usize = 4;
 
 /// The file that marks the folder of a sweep.
 const SWEEP: &str = ".farspan-store";
@@ -175,7 +175,10 @@ pub fn load(folders: &[PathBuf]) -> Result<Vec<Run>, ReportError> {
             return Err(ReportError::NoFolder { path: folder.clone() });
         }
         let before = runs.len();
-        find(folder, root, DEPTH, &mut runs)?;
+        find(folder, DEPTH, &mut |place, summary| {
+            runs.push(read(place, root, summary)?);
+            Ok(())
+        })?;
         if runs.len() == before {
             return Err(ReportError::NoRun { path: folder.clone() });
         }
@@ -186,20 +189,23 @@ pub fn load(folders: &[PathBuf]) -> Result<Vec<Run>, ReportError> {
     Ok(runs)
 }
 
-fn find(folder: &Path, root: usize, depth: usize, runs: &mut Vec<Run>) -> Result<(), ReportError> {
+/// The folders of runs in a folder or below, in order of their paths, and their documents.
+pub(crate) fn find(
+    folder: &Path,
+    depth: usize,
+    each: &mut dyn FnMut(&Path, Value) -> Result<(), ReportError>,
+) -> Result<(), ReportError> {
     let path = folder.join("summary.json");
     if path.is_file() {
         let summary = document(&path)?;
         let Some(listed) = summary.get("runs").and_then(Value::as_array) else {
-            runs.push(read(folder, root, &path, summary)?);
-            return Ok(());
+            return each(folder, summary);
         };
         // The document of several seeds: those that it lists lie in folders below.
         for seed in listed.iter().filter_map(|run| run.get("seed")?.as_u64()) {
             let folder = folder.join(format!("seed-{seed}"));
-            let path = folder.join("summary.json");
-            let summary = document(&path)?;
-            runs.push(read(&folder, root, &path, summary)?);
+            let summary = document(&folder.join("summary.json"))?;
+            each(&folder, summary)?;
         }
         return Ok(());
     }
@@ -224,26 +230,32 @@ fn find(folder: &Path, root: usize, depth: usize, runs: &mut Vec<Run>) -> Result
     } else {
         below.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
     }
-    below.iter().try_for_each(|path| find(path, root, depth - 1, runs))
+    below.iter().try_for_each(|path| find(path, depth - 1, each))
 }
 
-/// The runs that a sweep has done, by the names of their folders, with their places in it; `None` where there is no sweep, or none that has ended.
-/// Runs of older builds, and of points that the sweep has no longer, stay in its folder.
+/// The names of the folders of runs that a sweep has done, with their places in it; `None` where there is no sweep, or none that has ended.
 fn done(folder: &Path) -> Result<Option<BTreeMap<String, usize>>, ReportError> {
+    let places = |rows: Vec<RunRow>| rows.into_iter().enumerate().map(|(place, row)| (row.run, place)).collect();
+    Ok(rows(folder)?.map(places))
+}
+
+/// The runs that a sweep has done, in its order; `None` where there is no sweep, or none that has ended. Runs of older builds, and of points
+/// that the sweep has no longer, stay in its folder.
+pub(crate) fn rows(folder: &Path) -> Result<Option<Vec<RunRow>>, ReportError> {
     let data_set = folder.join(RUNS);
     if !folder.join(SWEEP).is_file() || !data_set.is_file() {
         return Ok(None);
     }
-    let rows = read_runs(&data_set)?.into_iter().filter(|row| row.status == "done");
-    Ok(Some(rows.enumerate().map(|(place, row)| (row.run, place)).collect()))
+    Ok(Some(read_runs(&data_set)?.into_iter().filter(|row| row.status == "done").collect()))
 }
 
 fn document(path: &Path) -> Result<Value, ReportError> {
     parse(path, |text| serde_json::from_str(text).map_err(|e| e.to_string()))
 }
 
-fn read(folder: &Path, root: usize, path: &Path, summary: Value) -> Result<Run, ReportError> {
-    let foreign = |problem: &str| ReportError::Foreign { path: path.to_owned(), problem: problem.to_owned() };
+fn read(folder: &Path, root: usize, summary: Value) -> Result<Run, ReportError> {
+    let path = folder.join("summary.json");
+    let foreign = |problem: &str| ReportError::Foreign { path: path.clone(), problem: problem.to_owned() };
     for key in ["farspan_version", "scenario", "scheme", "digest"] {
         if !summary.get(key).is_some_and(Value::is_string) {
             return Err(foreign(&format!("is not the document of a run (no text {key:?})")));
@@ -252,9 +264,7 @@ fn read(folder: &Path, root: usize, path: &Path, summary: Value) -> Result<Run, 
     if !summary.get("seed").is_some_and(Value::is_u64) {
         return Err(foreign("is not the document of a run (no number \"seed\")"));
     }
-    let scenario = parse(&folder.join("scenario.toml"), |text| {
-        text.parse().map_err(|e: toml::de::Error| e.message().to_owned())
-    })?;
+    let scenario = scenario(folder)?;
     let flows = read_flows(&folder.join("flows.parquet"))?;
     let ports = read_ports(&folder.join("ports.parquet"))?;
     Ok(Run {
@@ -266,6 +276,13 @@ fn read(folder: &Path, root: usize, path: &Path, summary: Value) -> Result<Run, 
         scenario,
         flows,
         ports,
+    })
+}
+
+/// The scenario of a run, as it is in its folder.
+pub(crate) fn scenario(folder: &Path) -> Result<toml::Table, ReportError> {
+    parse(&folder.join("scenario.toml"), |text| {
+        text.parse().map_err(|e: toml::de::Error| e.message().to_owned())
     })
 }
 

@@ -6,6 +6,7 @@ use crate::detail::{BUDGET, Names, Share, curves, detail};
 use crate::group::{Arm, Group, groups};
 use crate::load::{ReportError, Run, load};
 use crate::number::{point, short};
+use crate::over::axes;
 use crate::picture::Picture;
 use crate::proxy;
 use crate::question::Question;
@@ -19,7 +20,7 @@ const STYLE: &str = include_str!("../assets/report.css");
 /// Longest title that holds the names of all groups, characters.
 const LONGEST_TITLE: usize = 60;
 /// In the order in which they build on each other.
-const SCRIPTS: [&str; 10] = [
+const SCRIPTS: [&str; 11] = [
     include_str!("../assets/base.js"),
     include_str!("../assets/listing.js"),
     include_str!("../assets/charts.js"),
@@ -29,6 +30,7 @@ const SCRIPTS: [&str; 10] = [
     include_str!("../assets/ports.js"),
     include_str!("../assets/proxies.js"),
     include_str!("../assets/tables.js"),
+    include_str!("../assets/over.js"),
     include_str!("../assets/report.js"),
 ];
 /// Vega 6.4.0, Vega-Lite 6.4.3, Vega-Embed 7.3.0: see `vendor/README.md`.
@@ -86,7 +88,7 @@ pub fn html(groups: &[Group]) -> Result<String, ReportError> {
         before += group.arms.len();
     }
     let title = title(groups);
-    let data = json!({ "title": title, "groups": parts });
+    let data = json!({ "title": title, "groups": parts, "axes": axes(groups) });
     Ok(assemble(&title, &data))
 }
 

@@ -347,9 +347,13 @@ fn columns_that_disagree_are_said_to() {
 fn a_plot_has_what_was_measured_and_what_is_printed() {
     let picture = svg(&figure(), &record(Size::Small, doubled)).unwrap();
     assert!(picture.contains("Mean &lt;ms&gt;") && picture.contains("prefers-color-scheme"));
-    let marks = |class: &str| picture.matches(&format!("<path class=\"{class}\"")).count();
-    assert_eq!((marks("paper"), marks("range")), (2 + 1, 2), "two bars, and the legend's mark");
-    assert_eq!(picture.matches("<rect x=").count(), 2 + 2);
+    let marks = |style: &str| picture.matches(style).count();
+    assert_eq!(
+        (marks("stroke-width:2.04"), marks("stroke-opacity:0.6")),
+        (2 + 1, 2),
+        "two bars, and the legend's mark"
+    );
+    assert_eq!(marks("style=\"fill:#0072b2\"") + marks("style=\"fill:#d55e00\""), 2 + 2);
 }
 
 /// The mean of an arm in a case, a multiple of the seed. Over the arm `uno` the arm `gemini` has 2, 1/3 and 2 in the median, but the

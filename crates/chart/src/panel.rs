@@ -1,0 +1,341 @@
+//! One chart: lines over an axis with bands, or bars.
+
+use crate::drawing::{Anchor, At, Drawing, Fill, Mark, Paint, Stroke, Text};
+use crate::font::width;
+use crate::labels::{LINE, Labels};
+use crate::scale::{Scale, plain, wants_log};
+use crate::style::{INK, look};
+
+/// The marks of a chart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Kind {
+    /// Points joined by lines, over an axis of numbers if every place has one.
+    #[default]
+    Lines,
+    /// Bars side by side at each place.
+    Bars,
+}
+
+/// A place on the axis.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Place {
+    /// Its name below the axis.
+    pub label: String,
+    /// Its number.
+    pub at: Option<f64>,
+}
+
+impl Place {
+    /// The place of a number, which is its name.
+    #[must_use]
+    pub fn number(at: f64) -> Self {
+        Self { label: plain(at), at: Some(at) }
+    }
+}
+
+/// A point of a line, or a bar.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Point {
+    /// The number; infinite is shown above the axis. `None` if nothing was measured.
+    pub middle: Option<f64>,
+    /// The lower end of its range; may be infinite, too.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+    /// A paper's number, beside ours.
+    pub printed: Option<f64>,
+}
+
+/// The points of a line.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Series {
+    /// Which of the figure's lines.
+    pub line: usize,
+    /// A point for each place.
+    pub points: Vec<Option<Point>>,
+}
+
+/// One chart.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Panel {
+    /// Above it; may be empty.
+    pub title: String,
+    /// Its marks.
+    pub kind: Kind,
+    /// Below the axis; may be empty.
+    pub x_label: String,
+    /// Whether the axis is logarithmic; `None` chooses (see [`wants_log`]).
+    pub x_log: Option<bool>,
+    /// The places, in rising order if they have numbers.
+    pub places: Vec<Place>,
+    /// Beside the axis of values; may be empty.
+    pub y_label: String,
+    /// Whether the axis of values is logarithmic; `None` chooses.
+    pub y_log: Option<bool>,
+    /// The lines.
+    pub series: Vec<Series>,
+}
+
+/// Where a chart's parts are, in points.
+pub(crate) struct Frame<'a> {
+    panel: &'a Panel,
+    font: f64,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    /// Where infinite values are, if there are any.
+    infinite: Option<f64>,
+    y: Scale,
+    /// Where the places are.
+    places: Vec<f64>,
+    labels: Labels,
+}
+
+/// The colour of a line, which is that of text if it is black.
+pub(crate) fn paint(line: usize) -> Paint {
+    let colour = look(line).colour;
+    if colour == INK { Paint::Ink } else { Paint::Colour(colour) }
+}
+
+/// The line of this number.
+pub(crate) fn stroke(line: usize, width: f64) -> Stroke {
+    let dashes = look(line).dashes.iter().map(|dash| dash * width).collect();
+    Stroke { dashes, ..Stroke::solid(paint(line), width) }
+}
+
+impl Panel {
+    fn points(&self) -> impl Iterator<Item = &Point> {
+        self.series.iter().flat_map(|series| series.points.iter().flatten())
+    }
+
+    /// Whether a point has a paper's number.
+    pub(crate) fn has_printed(&self) -> bool {
+        self.points().any(|point| point.printed.is_some())
+    }
+
+    /// Every number that the axis of values must reach.
+    fn values(&self) -> Vec<f64> {
+        self.points().flat_map(|point| [point.middle, point.high, point.printed]).flatten().collect()
+    }
+
+    fn y_scale(&self, most: usize) -> Scale {
+        let values = self.values();
+        let log = self.y_log.unwrap_or_else(|| wants_log(&values));
+        let low = self.points().filter_map(|point| point.low);
+        let all: Vec<f64> = values.iter().copied().chain(low.filter(|_| log)).collect();
+        // Where every value is infinite, there is an axis all the same.
+        Scale::of(&all, log, most).or_else(|| Scale::of(&[1.0], false, most)).expect("1 is finite")
+    }
+
+    /// The places' numbers, if all have one.
+    fn numbers(&self) -> Option<Vec<f64>> {
+        self.places.iter().map(|place| place.at).collect()
+    }
+
+    /// Lays the chart out below `corner`, so wide, its marks so high.
+    pub(crate) fn frame(&self, corner: At, wide: f64, high: f64, font: f64) -> Frame<'_> {
+        let most = (high / (font * 2.2)).max(2.0) as usize;
+        let y = self.y_scale(most);
+        let ticks = y.ticks(most).into_iter().map(|tick| width(&plain(tick), font)).fold(0.0, f64::max);
+        let label = if self.y_label.is_empty() { 0.0 } else { font * 1.5 };
+        let title = if self.title.is_empty() { font * 0.5 } else { font * 2.0 };
+        let any_infinite = self.points().any(|point| point.middle == Some(f64::INFINITY));
+        let strip = if any_infinite { font * 1.4 } else { 0.0 };
+        let (left, right) = (corner.0 + label + ticks + font * 0.8, corner.0 + wide - font * 0.8);
+        let top = corner.1 + title + strip;
+        let infinite = any_infinite.then_some(top - strip + font * 0.4);
+        let (places, labels) = self.place((left, right), (corner.0, corner.0 + wide), font);
+        Frame { panel: self, font, left, right, top, bottom: top + high, infinite, y, places, labels }
+    }
+
+    /// Where the places are on the axis, and their names, which stay within `ends`.
+    fn place(&self, (left, right): At, ends: At, font: f64) -> (Vec<f64>, Labels) {
+        let named = |places: &[f64]| -> Vec<(f64, String)> {
+            places.iter().copied().zip(self.places.iter().map(|place| place.label.clone())).collect()
+        };
+        let numbers = self.numbers().filter(|_| self.kind == Kind::Lines);
+        let Some(numbers) = numbers else {
+            let slot = (right - left) / self.places.len().max(1) as f64;
+            let places: Vec<f64> = (0..self.places.len()).map(|i| left + slot * (i as f64 + 0.5)).collect();
+            let labels = Labels::fit(&named(&places), ends, font);
+            return (places, labels);
+        };
+        let log = self.x_log.unwrap_or_else(|| wants_log(&numbers));
+        let inner = (left + font, right - font);
+        let scale = Scale::within(&numbers, log);
+        let at = |value: f64| {
+            let share = scale.map_or(0.5, |scale| scale.share(value));
+            inner.0 + share * (inner.1 - inner.0)
+        };
+        let places: Vec<f64> = numbers.iter().map(|value| at(*value)).collect();
+        let plainly = self.places.iter().zip(&numbers).all(|(place, at)| place.label == plain(*at));
+        let straight = Labels::straight(&named(&places), ends, font);
+        let labels = straight.unwrap_or_else(|| match scale.filter(|_| plainly) {
+            // Round numbers in place of each one's own.
+            Some(scale) => {
+                let most = ((inner.1 - inner.0) / (font * 3.5)) as usize;
+                let ticks = scale.ticks(most).into_iter().map(|tick| (at(tick), plain(tick)));
+                Labels::fit(&ticks.collect::<Vec<_>>(), ends, font)
+            }
+            None => Labels::fit(&named(&places), ends, font),
+        });
+        (places, labels)
+    }
+}
+
+impl Frame<'_> {
+    /// Where it ends, below.
+    pub(crate) fn end(&self) -> f64 {
+        let label = if self.panel.x_label.is_empty() { 0.0 } else { self.font * LINE };
+        self.bottom + self.font * 0.4 + self.labels.height() + label + self.font * 0.5
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        match self.infinite {
+            Some(infinite) if value == f64::INFINITY => infinite,
+            _ => self.bottom - self.y.share(value) * (self.bottom - self.top),
+        }
+    }
+
+    fn line_width(&self) -> f64 {
+        self.font * 0.15
+    }
+
+    fn radius(&self) -> f64 {
+        self.font * 0.3
+    }
+
+    pub(crate) fn draw(&self, drawing: &mut Drawing) {
+        self.axes(drawing);
+        match self.panel.kind {
+            Kind::Bars => self.bars(drawing),
+            Kind::Lines => self.lines(drawing),
+        }
+        self.labels.draw(drawing, self.bottom + self.font * 0.4);
+    }
+
+    fn axes(&self, drawing: &mut Drawing) {
+        let (font, panel) = (self.font, self.panel);
+        let most = ((self.bottom - self.top) / (font * 2.2)).max(2.0) as usize;
+        let grid = Stroke::solid(Paint::Soft, font * 0.06);
+        let mut tick = |y: f64, text: String, stroke: Stroke| {
+            drawing.line(&[(self.left, y), (self.right, y)], stroke);
+            drawing.text(text, (self.left - font * 0.4, y + font * 0.36), Anchor::End, font);
+        };
+        for value in self.y.ticks(most) {
+            tick(self.y(value), plain(value), grid.clone());
+        }
+        if let Some(y) = self.infinite {
+            tick(y, "∞".to_owned(), Stroke { dashes: vec![font * 0.2, font * 0.2], ..grid });
+        }
+        let axis = Stroke::solid(Paint::Ink, font * 0.07);
+        drawing.line(&[(self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)], axis);
+        let middle = (self.left + self.right) / 2.0;
+        if !panel.title.is_empty() {
+            let above = self.top - if self.infinite.is_some() { font * 1.4 } else { 0.0 };
+            drawing.text(panel.title.clone(), (self.left, above - font * 0.7), Anchor::Start, font * 1.1);
+        }
+        if !panel.x_label.is_empty() {
+            drawing.text(panel.x_label.clone(), (middle, self.end() - font * 0.75), Anchor::Middle, font);
+        }
+        if !panel.y_label.is_empty() {
+            let ticks =
+                self.y.ticks(most).into_iter().map(|tick| width(&plain(tick), font)).fold(0.0, f64::max);
+            drawing.marks.push(Mark::Text(Text {
+                text: panel.y_label.clone(),
+                at: (self.left - ticks - font * 0.9, (self.top + self.bottom) / 2.0),
+                anchor: Anchor::Middle,
+                upright: true,
+                size: font,
+            }));
+        }
+    }
+
+    fn bars(&self, drawing: &mut Drawing) {
+        let slot = (self.right - self.left) / self.places.len().max(1) as f64;
+        let bar = slot * 0.86 / self.panel.series.len().max(1) as f64;
+        for (i, place) in self.places.iter().enumerate() {
+            for (n, series) in self.panel.series.iter().enumerate() {
+                if let Some(point) = series.points.get(i).copied().flatten() {
+                    self.bar(drawing, &point, (place - slot * 0.43 + bar * n as f64, bar * 0.9), series.line);
+                }
+            }
+        }
+    }
+
+    fn bar(&self, drawing: &mut Drawing, point: &Point, (x, wide): (f64, f64), line: usize) {
+        let (base, middle) = (self.y(0.0), x + wide / 2.0);
+        if let Some(value) = point.middle {
+            let (y, opacity) = (self.y(value), if value.is_finite() { 1.0 } else { 0.3 });
+            let corners = [(x, base), (x, y), (x + wide, y), (x + wide, base)];
+            drawing.shape(&corners, Fill { paint: paint(line), opacity });
+            if let (Some(low), Some(high)) = (point.low, point.high) {
+                let range = Stroke { opacity: 0.6, ..Stroke::solid(Paint::Ink, self.font * 0.09) };
+                drawing.line(&[(middle, self.y(low)), (middle, self.y(high))], range);
+            }
+            // Its scheme's sign tells bars apart where colours come round again, and in print.
+            drawing.marker(look(line).marker, (middle, y), self.radius().min(wide * 0.42), paint(line), true);
+        }
+        if let Some(printed) = point.printed {
+            let y = self.y(printed);
+            drawing.line(&[(x, y), (x + wide, y)], Stroke::solid(Paint::Ink, self.font * 0.17));
+        }
+    }
+
+    fn lines(&self, drawing: &mut Drawing) {
+        for series in &self.panel.series {
+            self.bands(drawing, series);
+        }
+        for series in &self.panel.series {
+            self.series(drawing, series);
+        }
+    }
+
+    /// The ranges: a band along a line, and a bar where a point stands alone.
+    fn bands(&self, drawing: &mut Drawing, series: &Series) {
+        let range = |(point, x): (&Option<Point>, &f64)| {
+            let point = point.as_ref()?;
+            let (middle, low, high) = (point.middle?, point.low?, point.high?);
+            Some((*x, self.y(low), self.y(high), middle.is_finite()))
+        };
+        let ranges: Vec<(f64, f64, f64, bool)> =
+            series.points.iter().zip(&self.places).filter_map(range).collect();
+        for run in ranges.split(|(.., finite)| !finite) {
+            if let [(x, low, high, _)] = run[..] {
+                let bar = Stroke { opacity: 0.5, ..Stroke::solid(paint(series.line), self.line_width()) };
+                drawing.line(&[(x, low), (x, high)], bar);
+            } else if !run.is_empty() {
+                let above = run.iter().map(|(x, _, high, _)| (*x, *high));
+                let below = run.iter().rev().map(|(x, low, ..)| (*x, *low));
+                let fill = Fill { paint: paint(series.line), opacity: 0.15 };
+                drawing.shape(&above.chain(below).collect::<Vec<_>>(), fill);
+            }
+        }
+    }
+
+    /// A line and its markers. It breaks where a number is infinite, and goes on over places where none was measured.
+    fn series(&self, drawing: &mut Drawing, series: &Series) {
+        let values = |of: fn(&Point) -> Option<f64>| -> Vec<(At, bool)> {
+            let at = |(point, x): (&Option<Point>, &f64)| {
+                let value = of(point.as_ref()?)?;
+                Some(((*x, self.y(value)), value.is_finite()))
+            };
+            series.points.iter().zip(&self.places).filter_map(at).collect()
+        };
+        let marker = look(series.line).marker;
+        let thin = Stroke { opacity: 0.6, ..stroke(series.line, self.line_width() * 0.5) };
+        let thick = stroke(series.line, self.line_width());
+        let (printed, ours) = (values(|point| point.printed), values(|point| point.middle));
+        for (points, stroke) in [(&printed, thin), (&ours, thick)] {
+            for run in points.split(|(_, finite)| !finite).filter(|run| run.len() > 1) {
+                drawing.line(&run.iter().map(|(at, _)| *at).collect::<Vec<_>>(), stroke.clone());
+            }
+        }
+        for (points, full) in [(printed, false), (ours, true)] {
+            for (at, _) in points {
+                drawing.marker(marker, at, self.radius(), paint(series.line), full);
+            }
+        }
+    }
+}

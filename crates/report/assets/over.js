@@ -1,0 +1,96 @@
+// A number over what varies among the groups: a line a scheme, with its interval. It answers a sweep's question.
+
+const over = { x: 0, path: null, fixed: {} };
+
+/** The numbers that every group has, most telling first. */
+function overMeasures() {
+  const has = (path) => report.groups.every(({ measures }) => measures.some((measure) => measure.path === path));
+  const all = report.groups[0].measures.filter(({ path }) => has(path));
+  const telling = ["/collectives/0/mean_us", "/fct/inter/p99_us", "/fct/all/p99_us", "/fct/inter/mean_us", "/fct/all/mean_us"];
+  return [...all].sort((a, b) => [a, b].map(({ path }) => (telling.indexOf(path) + telling.length) % (telling.length + 0.5)).reduce((x, y) => x - y));
+}
+
+/** The groups that have the chosen values of the axes that are not drawn. */
+function overGroups() {
+  const { axes } = report;
+  return report.groups.map((group, g) => ({ group, g })).filter(({ g }) =>
+    axes.every((axis, i) => i === over.x || axis.names[g] === over.fixed[axis.key]));
+}
+
+function overSelect(label, texts, chosen, then) {
+  const options = texts.map((text, i) => h("option", { value: i, selected: i === chosen }, text));
+  return h("label", {}, `${label} `, h("select", { onchange: (event) => { then(Number(event.target.value)); overAxis(); } }, options));
+}
+
+/** Whether values are better shown on a logarithmic axis: they span more than a decade, and their steps grow. */
+function overLog(values) {
+  const sorted = [...new Set(values)].sort((a, b) => a - b);
+  const [first, last] = [sorted[0], sorted[sorted.length - 1]];
+  const [start, end] = [sorted[1] - first, last - sorted[sorted.length - 2]];
+  return first > 0 && last > 10 * first && (sorted.length < 3 || end > 2 * start);
+}
+
+function overAxis() {
+  const { axes } = report;
+  byId("over").hidden = !axes.length || !overMeasures().length;
+  if (byId("over").hidden) return;
+  const measures = overMeasures();
+  over.path = over.path || measures[0].path;
+  for (const axis of axes) {
+    if (!axis.names.includes(over.fixed[axis.key])) over.fixed[axis.key] = axis.names[0];
+  }
+  const others = axes.filter((axis, i) => i !== over.x).map((axis) => {
+    const values = [...new Set(axis.names)];
+    return overSelect(axis.key, values, values.indexOf(over.fixed[axis.key]), (i) => { over.fixed[axis.key] = values[i]; });
+  });
+  const keys = axes.map(({ key }) => key);
+  fill("over-choice",
+    overSelect("Number", measures.map(({ name }) => name), measures.findIndex(({ path }) => path === over.path), (i) => { over.path = measures[i].path; }),
+    keys.length > 1 ? overSelect("over", keys, over.x, (i) => { over.x = i; }) : h("span", {}, `over ${keys[0]}`),
+    others);
+  draw("over-chart", overChart);
+  const seeds = Math.max(...overGroups().flatMap(({ group }) => group.arms.map((arm) => arm.runs.length)), 0);
+  byId("over-caption").textContent = `${seeds > 1 ? `Median over ${seeds} seeds. ${seeds < 6 ? "Band: smallest to largest; a 95% interval takes six seeds." : "Band: its 95% bootstrap interval."}` : "One seed."} ∞: flows did not end, or rates never converged. The same as a figure: farspan plot DIR --x ${keys[over.x]} --y ${over.path.slice(1).replaceAll("/", ".")}.`;
+}
+
+function overChart() {
+  const axis = report.axes[over.x];
+  const { unit, name } = overMeasures().find(({ path }) => path === over.path);
+  const show = SHOW[unit];
+  const rows = overGroups().flatMap(({ group, g }) => {
+    const m = group.measures.findIndex(({ path }) => path === over.path);
+    return group.arms.flatMap((arm) => {
+      const spread = (arm.numbers[m] || [null])[0];
+      if (!spread) return [];
+      const [y, low, high] = spread;
+      const text = y == null ? "∞" : `${show(y)}${arm.runs.length > 1 ? ` [${show(low)}, ${high == null ? "∞" : show(high)}]` : ""}`;
+      return [{ arm: arm.name, x: axis.values ? axis.values[g] : axis.names[g], at: axis.names[g], y, low, high, text }];
+    });
+  });
+  if (!rows.length) return null;
+  const finite = rows.filter((row) => row.y != null);
+  const most = Math.max(...finite.map((row) => Math.max(row.y, row.high ?? row.y)), 0);
+  const values = rows.map((row) => ({ ...row, high: row.high ?? most })).sort((a, b) => a.x - b.x);
+  const names = [...new Set(rows.map((row) => row.arm))];
+  const color = byArm({ scale: { domain: names } });
+  const places = [...new Set(rows.map((row) => row.x))];
+  const shown = { us: "us", bytes: "bytes", bps: "rate" }[unit] || "number";
+  const known = { transform: [{ filter: "datum.y != null" }] };
+  const tooltip = [{ field: "arm", title: "run" }, { field: "at", title: axis.key }, { field: "text", title: name }];
+  return {
+    height: 260,
+    data: { values },
+    encoding: {
+      x: axis.values
+        ? { field: "x", type: "quantitative", scale: { type: overLog(places) ? "log" : "linear", zero: false, nice: false, padding: 12 }, axis: { title: axis.key, labelExpr: AXIS[axis.unit], values: places.length <= 8 ? places : undefined, grid: false } }
+        : { field: "x", type: "nominal", sort: null, axis: { title: axis.key, labelAngle: 0 } },
+      color, tooltip,
+    },
+    layer: [
+      { ...known, mark: { type: axis.values ? "area" : "rule", opacity: axis.values ? 0.15 : 0.5 }, encoding: { y: { field: "low", type: "quantitative" }, y2: { field: "high" }, tooltip: { value: null } } },
+      { ...known, mark: { type: "line", opacity: axis.values ? 1 : 0 }, encoding: { y: { field: "y", type: "quantitative" }, strokeDash: byArm({ scale: { domain: names, range: DASHES } }) } },
+      { ...known, mark: { type: "point", filled: true, opacity: 1, size: 45 }, encoding: { y: { field: "y", type: "quantitative", scale: { type: overLog(finite.map((row) => row.y)) ? "log" : "linear" }, axis: { title: name, labelExpr: AXIS[shown], tickCount: 6 } }, shape: byArm({ scale: { domain: names } }) } },
+      { transform: [{ filter: "datum.y == null" }], mark: { type: "text", text: "∞", fontSize: 15, dy: 4 }, encoding: { y: { value: 4 } } },
+    ],
+  };
+}

@@ -1,0 +1,171 @@
+//! Runs as far as an axis needs them: what each was asked, and its document.
+
+use crate::axes::differ;
+use crate::load::{DEPTH, ReportError, find, rows, scenario};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use toml::Table;
+
+/// A run: what it was asked, and its document.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Head {
+    /// `summary.json`.
+    pub summary: Value,
+    /// `scenario.toml`.
+    pub scenario: Table,
+    /// Values of the keys that its sweep varies; empty if it is of none.
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// The runs in a folder or below. Of their tables none is read.
+///
+/// # Errors
+/// If the folder is not there or holds no run, or a file in it is not what a run writes.
+pub fn heads(folder: &Path) -> Result<Vec<Head>, ReportError> {
+    if !folder.is_dir() {
+        return Err(ReportError::NoFolder { path: folder.to_owned() });
+    }
+    let rows = rows(folder)?.unwrap_or_default();
+    let row_of: BTreeMap<&str, usize> =
+        rows.iter().enumerate().map(|(i, row)| (row.run.as_str(), i)).collect();
+    let mut found = Vec::new();
+    find(folder, DEPTH, &mut |place, summary| {
+        // A run of several seeds has a folder for each.
+        let names = place.ancestors().take(2).filter_map(Path::file_name);
+        let row = names.filter_map(|name| row_of.get(name.to_str()?)).next().copied();
+        let parameters = row.map(|row| rows[row].parameters.iter().cloned().collect()).unwrap_or_default();
+        found.push((row, Head { summary, scenario: scenario(place)?, parameters }));
+        Ok(())
+    })?;
+    // Those of a sweep are in its order, which is that in which its schemes are written.
+    found.sort_by_key(|(row, _)| *row);
+    let found: Vec<Head> = found.into_iter().map(|(_, head)| head).collect();
+    if found.is_empty() { Err(ReportError::NoRun { path: folder.to_owned() }) } else { Ok(found) }
+}
+
+/// Keys that are no part of the scenario's text.
+const OWN: [&str; 4] = ["scenario", "scheme", "profile", "seed"];
+
+impl Head {
+    pub(crate) fn partial(&self) -> bool {
+        self.summary.get("partial").and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    fn own(&self, key: &str) -> Option<String> {
+        match self.summary.get(key)? {
+            Value::String(text) => Some(text.clone()),
+            number => Some(number.to_string()),
+        }
+    }
+
+    /// A value of what it was asked, by its dotted key. Where a table stands several times, the first that has the key says
+    /// it.
+    pub(crate) fn value(&self, key: &str) -> Option<String> {
+        if OWN.contains(&key) {
+            return self.own(key);
+        }
+        self.parameters.get(key).cloned().or_else(|| {
+            let names = names(key);
+            let (first, rest) = names.split_first()?;
+            within(self.scenario.get(*first)?, rest)
+        })
+    }
+
+    /// Every dotted key that has a value.
+    fn keys(&self) -> BTreeSet<String> {
+        let mut found: BTreeSet<String> = OWN.into_iter().map(str::to_owned).collect();
+        found.extend(self.parameters.keys().cloned());
+        for (key, value) in &self.scenario {
+            collect(key, value, &mut found);
+        }
+        found
+    }
+}
+
+/// The names of a key: dots separate them, and a pattern of links stands in quotes, `topology.link["a->b"].delay`.
+fn names(key: &str) -> Vec<&str> {
+    let Some((before, rest)) = key.split_once("[\"") else { return key.split('.').collect() };
+    let Some((pattern, after)) = rest.split_once("\"]") else { return key.split('.').collect() };
+    let after = after.strip_prefix('.').map(|after| after.split('.'));
+    before.split('.').chain([pattern]).chain(after.into_iter().flatten()).collect()
+}
+
+fn within(value: &toml::Value, names: &[&str]) -> Option<String> {
+    match (value, names.split_first()) {
+        (toml::Value::Array(items), Some(_)) => items.iter().find_map(|item| within(item, names)),
+        (toml::Value::Table(table), Some((first, rest))) => within(table.get(*first)?, rest),
+        (toml::Value::Table(_), None) | (_, Some(_)) => None,
+        (toml::Value::String(text), None) => Some(text.clone()),
+        (value, None) => Some(value.to_string()),
+    }
+}
+
+fn collect(path: &str, value: &toml::Value, found: &mut BTreeSet<String>) {
+    match value {
+        toml::Value::Table(table) => {
+            table.iter().for_each(|(key, value)| collect(&format!("{path}.{key}"), value, found));
+        }
+        toml::Value::Array(items) if items.iter().any(toml::Value::is_table) => {
+            items.iter().for_each(|item| collect(path, item, found));
+        }
+        _ => {
+            found.insert(path.to_owned());
+        }
+    }
+}
+
+/// Every key of these runs.
+pub(crate) fn keys(heads: &[&Head]) -> BTreeSet<String> {
+    heads.iter().flat_map(|head| head.keys()).collect()
+}
+
+/// The keys that may vary among runs: those that a sweep says it varies; without a sweep, those in which scenarios differ.
+pub(crate) fn candidates(heads: &[&Head]) -> Vec<String> {
+    let mut found: Vec<String> = ["scenario", "scheme", "profile"].map(str::to_owned).into();
+    let mut add = |key: String| {
+        if !found.contains(&key) {
+            found.push(key);
+        }
+    };
+    if heads.iter().any(|head| !head.parameters.is_empty()) {
+        heads.iter().flat_map(|head| head.parameters.keys()).for_each(|key| add(key.clone()));
+        return found;
+    }
+    // Another scheme brings other constants: those differ as an axis only within one.
+    let mut first: BTreeMap<Option<String>, &Head> = BTreeMap::new();
+    for head in heads {
+        let same = first.entry(head.own("scheme")).or_insert(head);
+        let mut differences = Vec::new();
+        for (other, with_scheme) in [(*same, true), (heads[0], false)] {
+            let [a, b] = [other, head].map(|head| toml::Value::Table(bare(head, with_scheme)));
+            differ("", Some(&a), Some(&b), &mut differences);
+        }
+        differences.into_iter().for_each(|(key, ..)| add(without_places(&key)));
+    }
+    found
+}
+
+fn bare(head: &Head, with_scheme: bool) -> Table {
+    let mut table = head.scenario.clone();
+    for key in ["seed", "description", "name"] {
+        table.remove(key);
+    }
+    if !with_scheme {
+        table.remove("scheme");
+    }
+    table
+}
+
+/// `workload[0].load` is `workload.load`; the pattern in `topology.link["a->b"].delay` stays.
+fn without_places(key: &str) -> String {
+    let mut parts = key.split('[');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(']') {
+            Some((place, rest)) if place.bytes().all(|byte| byte.is_ascii_digit()) => text += rest,
+            _ => text += &format!("[{part}"),
+        }
+    }
+    text
+}
