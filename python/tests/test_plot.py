@@ -10,7 +10,7 @@ from typing import Any
 import farspan as fs
 import numpy as np
 import pytest
-from farspan.plot._style import COLOURS
+from farspan.plot._style import COLOURS, line, marker
 from farspan.plot._time import jain_over_time
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -225,4 +225,72 @@ def test_without_matplotlib_the_error_says_what_to_install(small: fs.Result, mon
     monkeypatch.setattr(builtins, "__import__", without)
     for name in fs.plot.__all__:
         with pytest.raises(ImportError, match=r"pip install 'farspan\[plot\]'"):
-            getattr(fs.plot, name)(small)
+            getattr(fs.plot, name)(small, **({"x": "seed", "y": "packet_hops"} if name == "over" else {}))
+
+
+RTTS = ["20ms", "1ms", "2ms"]
+
+
+def swept(**changes: Any) -> list[fs.Result]:
+    """Two schemes over three RTTs, whose p99 is the RTT in ms times the scheme's number, and more by seed."""
+    empty: Any = None
+    results = []
+    for scheme, times in [("uno", 1000), ("oscar", 2000)]:
+        for rtt in RTTS:
+            for seed in (1, 2, 3):
+                p99 = changes.get(rtt, times * int(rtt[:-2]) + seed)
+                summary = {
+                    "scenario": "s", "scheme": scheme, "profile": "paper", "seed": seed,
+                    "fct": {"inter": {"unfinished": int(p99 is None), "p99_us": p99}},
+                }  # fmt: skip
+                scenario = f"[topology]\nwan.rtt = '{rtt}'\n"
+                results.append(fs.Result(summary, scenario, empty, empty, empty, empty))
+    return results
+
+
+def test_a_number_over_an_axis_has_a_line_of_medians_for_each_scheme() -> None:
+    figure = fs.plot.over(swept(), x="topology.wan.rtt", y="fct.inter.p99_us")
+    ax = figure.axes[0]
+    assert labels(figure) == ("topology.wan.rtt (ms)", "fct.inter.p99 (ms)")
+    assert (legend(figure), ax.get_xscale()) == (["uno", "oscar"], "log")
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2", "20"]
+    assert np.asarray(ax.lines[1].get_xydata()).tolist() == [[1, 2.002], [2, 4.002], [20, 40.002]]
+    band = ax.collections[0].get_paths()[0].vertices
+    assert {1.001, 1.003} <= {round(float(height), 6) for _, height in np.asarray(band)}
+    assert "median over 3 seeds; band: smallest to largest" in figure.get_supxlabel().replace("\n", " ")
+    assert figure.get_size_inches()[0] == 3.33
+    assert fs.plot.over(swept(), x="topology.wan.rtt", y="fct.inter.p99_us", width=7).get_size_inches()[0] == 7
+
+
+def test_text_stays_text_in_files(tmp_path: Path) -> None:
+    figure = fs.plot.over(swept(), x="topology.wan.rtt", y="fct.inter.p99_us")
+    figure.savefig(tmp_path / "f.pdf")
+    figure.savefig(tmp_path / "f.svg")
+    pdf = (tmp_path / "f.pdf").read_bytes()
+    assert b"/FontFile2" in pdf
+    assert b"/Type3" not in pdf
+    assert ">topology.wan.rtt (ms)<" in (tmp_path / "f.svg").read_text()
+
+
+def test_what_is_infinite_stands_above_the_axis() -> None:
+    figure = fs.plot.over(swept(**{"20ms": None}), x="topology.wan.rtt", y="fct.inter.p99_us")
+    ax = figure.axes[0]
+    assert "∞" in [text.get_text() for text in ax.texts]
+    assert "∞: flows did not end" in figure.get_supxlabel().replace("\n", " ")
+    above = [drawn for drawn in ax.lines if drawn.get_transform() == ax.get_xaxis_transform()]
+    assert [np.asarray(drawn.get_xdata())[0] for drawn in above] == [20, 20]
+
+
+def test_an_axis_that_is_not_there_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ValueError, match=r"^x topology.wan.rt: no run has it; did you mean topology.wan.rtt"):
+        fs.plot.over(swept(), x="topology.wan.rt", y="fct.inter.p99_us")
+    with pytest.raises(ValueError, match=r"^y fct.inter.p99: no run has it; did you mean fct.inter.p99_us"):
+        fs.plot.over(swept(), x="topology.wan.rtt", y="fct.inter.p99")
+    with pytest.raises(ValueError, match=r"^where topology.wan.rtt=7ms: no run has it; there are: 1ms, 2ms, 20ms$"):
+        fs.plot.over(swept(), x="scheme", y="fct.inter.p99_us", where={"topology.wan.rtt": "7ms"})
+
+
+def test_lines_beyond_seven_differ_in_dashes_and_marker() -> None:
+    looks = [(line(i)["color"], str(line(i)["linestyle"]), marker(i)) for i in range(49)]
+    assert len(set(looks)) == 49
+    assert len({(colour, sign) for colour, _, sign in looks}) == 49

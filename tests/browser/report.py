@@ -366,6 +366,42 @@ def proxied(browser: Browser, farspan: str, folder: Path) -> None:
         raise SystemExit(f"the console says: {said}")
 
 
+SWEEP = """
+scenario = "uno/incast-mixed"
+scheme = ["uno", "gemini"]
+seeds = "1..2"
+[grid]
+"workload.flow_size" = "64KiB"
+"topology.wan.rtt" = ["1ms", "2ms", "20ms"]
+"topology.buffer" = ["512KiB", "1MiB"]
+"""
+
+
+def swept(browser: Browser, farspan: str, folder: Path) -> None:
+    """A sweep's first chart is a number over its first axis; the others are chosen. Other pages have none."""
+    folder.mkdir()
+    (folder / "s.toml").write_text(SWEEP)
+    subprocess.run([farspan, "sweep", "s.toml", "--quiet"], cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=300)
+    subprocess.run([farspan, "report", "s"], cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=60)
+    lines = "document.querySelectorAll('#over-chart .mark-line path').length"
+    for width, theme in itertools.product(WIDTHS, THEMES):
+        browser.show(folder / "s/report.html", width, theme)
+        browser.until("the chart over an axis", f"{lines} === 2")
+        browser.until("no overflow", "document.documentElement.scrollWidth <= innerWidth")
+        same("labels that touch", browser.run(TOUCHING), [])
+    same("the first chart", browser.run("return document.querySelector('.chart').id"), "over-chart")
+    chosen = "[...document.querySelectorAll('#over-choice select')].map((select) => select.selectedOptions[0].textContent)"
+    number, key, rest = browser.run(f"return {chosen}")
+    same("what is chosen first", [number, {key, rest} & {"512KiB", "1ms"} != set()], ["inter p99 FCT", True])
+    choose = "const select = document.querySelectorAll('#over-choice select')[%d]; select.value = %d; select.dispatchEvent(new Event('change'))"
+    browser.run(choose % (1, 1))
+    browser.until("another axis", f"{lines} === 2 && {chosen}[1] !== '{key}'")
+    browser.run(choose % (0, 1))
+    browser.until("another number", f"{chosen}[0] !== '{number}' && {lines} === 2")
+    if said := browser.said():
+        raise SystemExit(f"the console says: {said}")
+
+
 def picture(browser: Browser, file: Path, width: int, top: float, bottom: float) -> None:
     clip = {"x": 0, "y": top, "width": width, "height": bottom - top, "scale": 1}
     taken = browser.devtools("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
@@ -563,6 +599,7 @@ def main() -> None:
             uneven(browser, farspan, Path(folder, "uneven"))
             answers(browser, farspan, Path(folder, "answers"))
             many(browser, farspan, Path(folder, "many"))
+            swept(browser, farspan, Path(folder, "swept"))
             large(browser, Path(folder, "large/report.html"))
             if "--shots" in sys.argv:
                 for page in ["runs", "failed", "proxied", "uneven/out"]:

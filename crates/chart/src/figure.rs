@@ -231,6 +231,26 @@ mod tests {
     }
 
     #[test]
+    fn a_line_without_a_bar_at_a_place_takes_no_room_there() {
+        let mut figure = lines(&[Some(1.0), Some(1.0)]);
+        let panel = &mut figure.panels[0];
+        panel.kind = Kind::Bars;
+        let bar = |figure: &Figure| {
+            let svg = figure.draw().unwrap().svg(Theme::Print);
+            svg.lines()
+                .filter(|line| line.ends_with("style=\"fill:#0072b2\"/>"))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let mut none = panel.series[0].clone();
+        (none.line, none.points) = (1, vec![None, None]);
+        let alone = bar(&figure);
+        figure.panels[0].series.push(none);
+        assert_eq!(bar(&figure)[1..], alone[1..]);
+        assert_eq!(alone.len(), 1 + 2, "the legend's, and two bars");
+    }
+
+    #[test]
     fn no_text_leaves_the_figure_or_stands_on_another() {
         let names = ["9 short, 100 Gb/s", "intra, profile paper", "8+2", "phantom queues drain at 0.952"];
         for kind in [Kind::Lines, Kind::Bars] {

@@ -3,7 +3,7 @@
 use crate::drawing::{Anchor, At, Drawing, Fill, Mark, Paint, Stroke, Text};
 use crate::font::width;
 use crate::labels::{LINE, Labels};
-use crate::scale::{Scale, plain, wants_log};
+use crate::scale::{Scale, plain, spans_a_decade, wants_log};
 use crate::style::{INK, look};
 
 /// The marks of a chart.
@@ -70,7 +70,7 @@ pub struct Panel {
     pub places: Vec<Place>,
     /// Beside the axis of values; may be empty.
     pub y_label: String,
-    /// Whether the axis of values is logarithmic; `None` chooses.
+    /// Whether the axis of values is logarithmic; `None`: if they span more than a decade.
     pub y_log: Option<bool>,
     /// The lines.
     pub series: Vec<Series>,
@@ -121,7 +121,7 @@ impl Panel {
 
     fn y_scale(&self, most: usize) -> Scale {
         let values = self.values();
-        let log = self.y_log.unwrap_or_else(|| wants_log(&values));
+        let log = self.y_log.unwrap_or_else(|| spans_a_decade(&values));
         let low = self.points().filter_map(|point| point.low);
         let all: Vec<f64> = values.iter().copied().chain(low.filter(|_| log)).collect();
         // Where every value is infinite, there is an axis all the same.
@@ -252,14 +252,20 @@ impl Frame<'_> {
         }
     }
 
+    /// Bars stand beside each other around their place. A line without a point there takes no room.
     fn bars(&self, drawing: &mut Drawing) {
         let slot = (self.right - self.left) / self.places.len().max(1) as f64;
-        let bar = slot * 0.86 / self.panel.series.len().max(1) as f64;
+        let here = |i: usize| -> Vec<(usize, Point)> {
+            let own = |series: &Series| Some((series.line, series.points.get(i).copied().flatten()?));
+            self.panel.series.iter().filter_map(own).collect()
+        };
+        let most = (0..self.places.len()).map(|i| here(i).len()).max().unwrap_or_default();
+        let bar = slot * 0.86 / most.max(1) as f64;
         for (i, place) in self.places.iter().enumerate() {
-            for (n, series) in self.panel.series.iter().enumerate() {
-                if let Some(point) = series.points.get(i).copied().flatten() {
-                    self.bar(drawing, &point, (place - slot * 0.43 + bar * n as f64, bar * 0.9), series.line);
-                }
+            let bars = here(i);
+            let start = place - bar * bars.len() as f64 / 2.0;
+            for (n, (line, point)) in bars.into_iter().enumerate() {
+                self.bar(drawing, &point, (start + bar * (n as f64 + 0.05), bar * 0.9), line);
             }
         }
     }

@@ -99,16 +99,22 @@ fn round_down(x: f64) -> f64 {
     steps.into_iter().rfind(|step| *step <= x * (1.0 + 1e-9)).unwrap_or(x)
 }
 
-/// Whether values are better shown on a logarithmic axis: they span more than a decade, and their steps grow.
+/// Whether all finite values are above 0 and span more than a decade.
+pub(crate) fn spans_a_decade(values: &[f64]) -> bool {
+    let finite = || values.iter().copied().filter(|value| value.is_finite());
+    let (low, high) = (finite().fold(f64::INFINITY, f64::min), finite().fold(0.0, f64::max));
+    low > 0.0 && high > 10.0 * low
+}
+
+/// Whether places are better shown on a logarithmic axis: they span more than a decade, and their steps grow.
 #[must_use]
 pub fn wants_log(values: &[f64]) -> bool {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted.dedup();
-    let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else { return false };
     let steps: Vec<f64> = sorted.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let grow = steps.len() < 2 || steps[steps.len() - 1] > 2.0 * steps[0];
-    *first > 0.0 && *last > 10.0 * first && grow
+    spans_a_decade(&sorted) && grow
 }
 
 /// A number as a tick shows it: 1.5, not 1.50.
@@ -191,6 +197,8 @@ mod tests {
         assert!(
             wants_log(&[1.0, 2.0, 20.0]) && wants_log(&[0.014, 0.1, 1.0, 20.0]) && wants_log(&[1.0, 11.0])
         );
+        assert!(spans_a_decade(&[1.0, 10.5, f64::INFINITY]) && !spans_a_decade(&[1.0, 10.0]));
+        assert!(!spans_a_decade(&[0.0, 100.0]) && !spans_a_decade(&[]));
         let loads: Vec<f64> = (1..=20).map(f64::from).collect();
         assert!(
             !wants_log(&loads)

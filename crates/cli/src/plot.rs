@@ -30,7 +30,7 @@ pub struct PlotArgs {
     /// Width in inches: 3.33 is a paper's column, 7 its page
     #[arg(long, value_name = "INCHES", default_value_t = 3.33, value_parser = inches)]
     pub width: f64,
-    /// Logarithmic axes: x, y or x,y; without it, where values span more than a decade in growing steps
+    /// Logarithmic axes: x, y or x,y; without it, where values span more than a decade (x: in growing steps)
     #[arg(long, value_name = "AXES", value_delimiter = ',')]
     pub log: Vec<Axis>,
     /// Linear axes

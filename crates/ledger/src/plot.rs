@@ -47,19 +47,20 @@ fn panel(figure: &Figure, record: &Record, plot: &Plot) -> Panel {
         |&line: &usize| Series { line, points: cases.iter().map(|case| point(*case, line)).collect() };
     let mut series: Vec<Series> = plot.arms.iter().map(series).collect();
     series.retain(|series| series.points.iter().any(Option::is_some));
-    let place = |case: &usize| {
-        let case = &figure.cases[*case];
-        Place { label: case_name(&case.label), at: case.x }
+    let (names, common) =
+        apart(&cases.iter().map(|case| case_name(&figure.cases[*case].label)).collect::<Vec<_>>());
+    let places = cases.iter().zip(names);
+    let places = places.map(|(case, label)| Place { label, at: figure.cases[*case].x }).collect();
+    let (kind, axis) = match plot.kind {
+        PlotKind::Bars => (Kind::Bars, ""),
+        PlotKind::Lines => (Kind::Lines, figure.axis.as_str()),
     };
-    let (kind, x_label) = match plot.kind {
-        PlotKind::Bars => (Kind::Bars, String::new()),
-        PlotKind::Lines => (Kind::Lines, figure.axis.clone()),
-    };
+    let x_label = [axis, &common].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     Panel {
         title: plot.title.clone(),
         kind,
         x_label,
-        places: cases.iter().map(place).collect(),
+        places,
         y_log: Some(plot.log),
         series,
         ..Panel::default()
@@ -75,9 +76,33 @@ fn case_name(label: &str) -> String {
     label.split(", ").map(named).collect::<Vec<_>>().join(", ")
 }
 
+/// Names without the parts at their end that all have, and those parts.
+fn apart(names: &[String]) -> (Vec<String>, String) {
+    let parts: Vec<Vec<&str>> = names.iter().map(|name| name.split(", ").collect()).collect();
+    let shortest = parts.iter().map(Vec::len).min().unwrap_or_default();
+    let equal = |back: &usize| {
+        let part = |parts: &Vec<&str>| parts[parts.len() - back].to_owned();
+        parts.iter().all(|other| part(other) == part(&parts[0]))
+    };
+    // A name keeps its first part, and a lone one all of them.
+    let common = if names.len() < 2 { 0 } else { (1..shortest).take_while(equal).count() };
+    let own = parts.iter().map(|parts| parts[..parts.len() - common].join(", ")).collect();
+    (own, parts.first().map_or_else(String::new, |parts| parts[parts.len() - common..].join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_that_all_names_end_with_stand_once() {
+        let of = |names: &[&str]| apart(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        let (names, common) = of(&["1 short, 100 Gb/s", "9 short, 100 Gb/s"]);
+        assert_eq!((names.join("; "), common.as_str()), ("1 short; 9 short".to_owned(), "100 Gb/s"));
+        assert_eq!(of(&["9 short, 25 Gb/s", "9 short, 50 Gb/s"]).1, "");
+        assert_eq!(of(&["a", "a"]).1, "");
+        assert_eq!(of(&["16 MiB, 10 iterations"]).0, ["16 MiB, 10 iterations"]);
+    }
 
     #[test]
     fn no_case_reads_as_the_papers_data() {

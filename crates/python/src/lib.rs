@@ -19,7 +19,7 @@ mod _farspan {
     #[pymodule_export]
     use super::control::{FlowPath, PyAck, PyLoss, conforms, window_curve};
     #[pymodule_export]
-    use super::look::{catalog, check, compare, read_table, report, seeds, slowdown_bins};
+    use super::look::{catalog, check, compare, looks, over, read_table, report, seeds, slowdown_bins};
     #[pymodule_export]
     use super::main;
     #[pymodule_export]

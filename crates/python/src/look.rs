@@ -4,10 +4,10 @@ use crate::error;
 use crate::run::Ask;
 use crate::table::Table;
 use farspan_metrics::Quantile;
-use farspan_report::ReportError;
+use farspan_report::{Asked, Head, ReportError};
 use farspan_scenario::ScenarioError;
 use farspan_world::{PathFacts, World};
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -94,4 +94,44 @@ pub fn compare(py: Python<'_>, folders: Vec<PathBuf>, baseline: Option<String>) 
 pub fn report(py: Python<'_>, folder: PathBuf, output: Option<PathBuf>) -> PyResult<PathBuf> {
     error::guarded(py, || farspan_report::write_report(&folder, output.as_deref()))?
         .map_err(|error| error::report(py, &error))
+}
+
+/// The looks of so many lines: colour, dashes and marker of each.
+#[pyfunction]
+pub fn looks(count: usize) -> Vec<(&'static str, Vec<f64>, char)> {
+    let look = |index| farspan_chart::look(index);
+    (0..count).map(look).map(|look| (look.colour, look.dashes.to_vec(), look.marker.letter())).collect()
+}
+
+/// Puts runs over an axis, as JSON: those in a folder, or some by their documents and scenarios.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
+pub fn over(
+    py: Python<'_>,
+    runs: Runs,
+    asked: (String, String, String),
+    only: Vec<(String, String)>,
+) -> PyResult<String> {
+    let heads = error::guarded(py, || match &runs {
+        Runs::Folder(folder) => farspan_report::heads(folder),
+        Runs::Texts(texts) => {
+            texts.iter().map(|(summary, scenario)| Head::parse(summary, scenario)).collect()
+        }
+    })?;
+    let heads = heads.map_err(|error| error::report(py, &error))?;
+    let (x, y, by) = asked;
+    let asked = Asked { x: &x, y: &y, by: &by, only: &only };
+    let over = error::guarded(py, || farspan_report::over(&heads, &asked))?;
+    // Arguments of Python have no dashes.
+    over.map(|over| json!(over).to_string())
+        .map_err(|error| PyValueError::new_err(error.to_string().replace("--", "")))
+}
+
+/// Runs to be put over an axis.
+#[derive(FromPyObject)]
+pub enum Runs {
+    /// The document and the scenario of each.
+    Texts(Vec<(String, String)>),
+    /// All in a folder.
+    Folder(PathBuf),
 }

@@ -7,7 +7,8 @@ function overMeasures() {
   const has = (path) => report.groups.every(({ measures }) => measures.some((measure) => measure.path === path));
   const all = report.groups[0].measures.filter(({ path }) => has(path));
   const telling = ["/collectives/0/mean_us", "/fct/inter/p99_us", "/fct/all/p99_us", "/fct/inter/mean_us", "/fct/all/mean_us"];
-  return [...all].sort((a, b) => [a, b].map(({ path }) => (telling.indexOf(path) + telling.length) % (telling.length + 0.5)).reduce((x, y) => x - y));
+  const rank = (path) => (telling.includes(path) ? telling.indexOf(path) : telling.length);
+  return [...all].sort((a, b) => rank(a.path) - rank(b.path));
 }
 
 /** The groups that have the chosen values of the axes that are not drawn. */
@@ -30,6 +31,14 @@ function overLog(values) {
   return first > 0 && last > 10 * first && (sorted.length < 3 || end > 2 * start);
 }
 
+/** Ticks at 1, 2 and 5 from the last at or below the smallest value to the first at or above the largest. */
+function overTicks(values) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const ticks = [];
+  for (let decade = Math.floor(Math.log10(low)); decade <= Math.ceil(Math.log10(high)); decade++) ticks.push(...[1, 2, 5].map((step) => Number(`${step}e${decade}`)));
+  return ticks.filter((tick, i) => (ticks[i + 1] ?? Infinity) > low && (ticks[i - 1] ?? 0) < high);
+}
+
 function overAxis() {
   const { axes } = report;
   byId("over").hidden = !axes.length || !overMeasures().length;
@@ -40,7 +49,7 @@ function overAxis() {
     if (!axis.names.includes(over.fixed[axis.key])) over.fixed[axis.key] = axis.names[0];
   }
   const others = axes.filter((axis, i) => i !== over.x).map((axis) => {
-    const values = [...new Set(axis.names)];
+    const values = axis.names.map((name, g) => [name, axis.values ? axis.values[g] : g]).sort((a, b) => a[1] - b[1]).map(([name]) => name).filter((name, i, all) => all.indexOf(name) === i);
     return overSelect(axis.key, values, values.indexOf(over.fixed[axis.key]), (i) => { over.fixed[axis.key] = values[i]; });
   });
   const keys = axes.map(({ key }) => key);
@@ -72,7 +81,9 @@ function overChart() {
   const most = Math.max(...finite.map((row) => Math.max(row.y, row.high ?? row.y)), 0);
   const values = rows.map((row) => ({ ...row, high: row.high ?? most })).sort((a, b) => a.x - b.x);
   const names = [...new Set(rows.map((row) => row.arm))];
-  const color = byArm({ scale: { domain: names } });
+  const color = byArm({ scale: { domain: names }, legend: { symbolOpacity: 1 } });
+  const heights = finite.flatMap((row) => [row.y, row.low, row.high ?? row.y]);
+  const ticks = Math.max(...heights) > 10 * Math.min(...heights) && Math.min(...heights) > 0 ? overTicks(heights) : null;
   const places = [...new Set(rows.map((row) => row.x))];
   const shown = { us: "us", bytes: "bytes", bps: "rate" }[unit] || "number";
   const known = { transform: [{ filter: "datum.y != null" }] };
@@ -89,7 +100,7 @@ function overChart() {
     layer: [
       { ...known, mark: { type: axis.values ? "area" : "rule", opacity: axis.values ? 0.15 : 0.5 }, encoding: { y: { field: "low", type: "quantitative" }, y2: { field: "high" }, tooltip: { value: null } } },
       { ...known, mark: { type: "line", opacity: axis.values ? 1 : 0 }, encoding: { y: { field: "y", type: "quantitative" }, strokeDash: byArm({ scale: { domain: names, range: DASHES } }) } },
-      { ...known, mark: { type: "point", filled: true, opacity: 1, size: 45 }, encoding: { y: { field: "y", type: "quantitative", scale: { type: overLog(finite.map((row) => row.y)) ? "log" : "linear" }, axis: { title: name, labelExpr: AXIS[shown], tickCount: 6 } }, shape: byArm({ scale: { domain: names } }) } },
+      { ...known, mark: { type: "point", filled: true, opacity: 1, size: 45 }, encoding: { y: { field: "y", type: "quantitative", scale: ticks ? { type: "log", nice: false, domain: [ticks[0], ticks[ticks.length - 1]] } : {}, axis: { title: name, labelExpr: AXIS[shown], ...(ticks ? { values: ticks } : { tickCount: 6 }) } }, shape: byArm({ scale: { domain: names } }) } },
       { transform: [{ filter: "datum.y == null" }], mark: { type: "text", text: "∞", fontSize: 15, dy: 4 }, encoding: { y: { value: 4 } } },
     ],
   };

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from farspan._farspan import slowdown_bins
 from farspan._result import Result
-from farspan.plot._style import MARKERS, Results, axes, by_label, finish, floats, heading, line, listed, plain_log
+from farspan.plot._style import Results, axes, by_label, finish, floats, heading, line, listed, marker, plain_log
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -134,7 +134,7 @@ def slowdown_by_size(
     whole, ax = axes(ax)
     chosen = {label: _chosen(runs, group) for label, runs in by_label(results).items()}
     for index, (label, (sizes, _, slowdowns)) in enumerate(chosen.items()):
-        look = {"color": line(index)["color"], "marker": MARKERS[index % len(MARKERS)], "markersize": 4}
+        look = {"color": line(index)["color"], "marker": marker(index), "markersize": 4}
         ax.plot([], [], linestyle="none", label=label, **look)
         for dash, quantile in enumerate(quantiles):
             bins = slowdown_bins(sizes.astype(int).tolist(), slowdowns.tolist(), quantile)

@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from farspan._farspan import looks
 from farspan._result import Result, Runs
 
 if TYPE_CHECKING:
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 
 Results = Result | Runs | Iterable[Result | Runs]
 
-# Okabe and Ito, "Color Universal Design", 2008, without its yellow, which is too light for lines.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-DASHES: Sequence[Any] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
-MARKERS = "osD^vPX"
+# The looks of lines, as ``farspan plot`` and the ledger's plots have them: no two of them are alike.
+LOOKS = looks(49)
+# Seven in a row differ in their colour.
+COLOURS = tuple(colour for colour, _, _ in LOOKS[:7])
 
 SIZE = (6.4, 4.0)
 
@@ -28,6 +29,7 @@ SIZE = (6.4, 4.0)
 def figure(width: float = SIZE[0], height: float = SIZE[1]) -> Figure:
     """Make an empty figure that is in no global list, and that notebooks show."""
     try:
+        from matplotlib import rc_context
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -36,6 +38,11 @@ def figure(width: float = SIZE[0], height: float = SIZE[1]) -> Figure:
 
     class Shown(Figure):
         """A figure that notebooks show without pyplot."""
+
+        def savefig(self, fname: Any, *, transparent: bool | None = None, **more: Any) -> None:
+            """Write it. Text stays text: fonts of PDF are TrueType, which publishers take, and SVG has words."""
+            with rc_context({"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"}):
+                super().savefig(fname, transparent=transparent, **more)
 
         def _repr_png_(self) -> bytes:
             buffer = io.BytesIO()
@@ -93,7 +100,13 @@ def by_label(results: Results) -> dict[str, list[Result]]:
 
 def line(index: int) -> dict[str, Any]:
     """Colour and dashes of a line."""
-    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index % len(DASHES)]}
+    colour, dashes, _ = LOOKS[index % len(LOOKS)]
+    return {"color": colour, "linestyle": (0, dashes) if dashes else "-"}
+
+
+def marker(index: int) -> str:
+    """Marker of a line's points."""
+    return LOOKS[index % len(LOOKS)][2]
 
 
 def finish(ax: Axes, x: str, y: str, title: str | None = None, *, legend: bool = True) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from farspan._result import Result
-from farspan.plot._style import COLOURS, MARKERS, Results, by_label, figure, heading, listed
+from farspan.plot._style import Results, by_label, figure, heading, line, listed, marker
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,12 +69,12 @@ def _panel(ax: Any, measure: str, rows: list[list[float | None]], labels: list[s
     for index, row in enumerate(rows):
         values = np.sort([np.inf if value is None else value for value in row])
         median = float(np.median(values))
-        colour = COLOURS[index % len(COLOURS)]
+        colour = line(index)["color"]
         finite = values[np.isfinite(values)]
         if finite.size > 1:
             ax.plot([finite[0], finite[-1]], [index, index], color=colour, linewidth=2, alpha=0.5)
         if np.isfinite(median):
-            ax.plot(median, index, MARKERS[index % len(MARKERS)], color=colour, markersize=6)
+            ax.plot(median, index, marker(index), color=colour, markersize=6)
     ax.set_yticks(range(len(labels)), labels)
     ax.set_ylim(len(labels) - 0.5, -0.5)
     ax.set_xlim(left=0)

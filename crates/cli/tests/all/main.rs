@@ -20,6 +20,7 @@ mod kernel_absent;
 mod links;
 mod new_control;
 mod notation;
+mod plot;
 mod reference;
 mod setup;
 mod several;

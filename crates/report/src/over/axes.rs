@@ -1,7 +1,7 @@
 //! The axes of a page: what varies among its groups.
 
 use super::axis::{Kind, numbers};
-use super::heads::{Head, candidates};
+use super::heads::{Head, candidates, distinct};
 use crate::group::Group;
 use crate::number::short;
 use serde_json::{Value, json};
@@ -15,7 +15,8 @@ pub(crate) fn axes(groups: &[Group]) -> Value {
         Head { summary: run.summary.clone(), scenario: run.scenario.clone(), parameters: BTreeMap::new() }
     };
     let heads: Vec<Head> = groups.iter().map(first).collect();
-    let keys = candidates(&heads.iter().collect::<Vec<_>>());
+    let all: Vec<&Head> = heads.iter().collect();
+    let keys = distinct(&all, candidates(&all));
     let axis = |key: &String| {
         let names: Vec<String> = heads.iter().map(|head| head.value(key)).collect::<Option<_>>()?;
         let varies = names.iter().collect::<BTreeSet<_>>().len() > 1;
@@ -50,8 +51,13 @@ mod tests {
     fn what_varies_among_groups_is_an_axis_and_numbers_come_first() {
         let mut runs = Vec::new();
         for (i, (rtt, file)) in [("1ms", "a"), ("20ms", "b"), ("1ms", "b")].into_iter().enumerate() {
-            let mut one =
-                run("uno", 1, "a", false, &format!("file = '{file}'\n[topology]\nrtt = '{rtt}'\nk = 4"));
+            let mut one = run(
+                "uno",
+                1,
+                "a",
+                false,
+                &format!("file = '{file}'\n[topology]\nrtt = '{rtt}'\nk = 4\nwan.rtt = '{rtt}'"),
+            );
             one.title = i.to_string();
             runs.push(one);
         }
@@ -59,6 +65,7 @@ mod tests {
             {"key": "topology.rtt", "unit": "us", "values": [1000, 20000, 1000], "names": ["1ms", "20ms", "1ms"]},
             {"key": "file", "unit": "number", "values": null, "names": ["a", "b", "b"]},
         ]);
+        // What follows from a key and has a longer name is none.
         assert_eq!(axes(&groups(runs.clone())), expected);
         runs.truncate(1);
         assert_eq!(axes(&groups(runs)), json!([]));

@@ -48,6 +48,21 @@ pub fn heads(folder: &Path) -> Result<Vec<Head>, ReportError> {
 const OWN: [&str; 4] = ["scenario", "scheme", "profile", "seed"];
 
 impl Head {
+    /// A run by the texts of its document and its scenario.
+    ///
+    /// # Errors
+    /// If a text is not what a run writes.
+    pub fn parse(summary: &str, scenario: &str) -> Result<Self, ReportError> {
+        let foreign = |path: &str, problem: &dyn std::fmt::Display| ReportError::Foreign {
+            path: path.into(),
+            problem: problem.to_string(),
+        };
+        let summary = serde_json::from_str(summary).map_err(|error| foreign("summary.json", &error))?;
+        let scenario: Table =
+            scenario.parse().map_err(|error: toml::de::Error| foreign("scenario.toml", &error.message()))?;
+        Ok(Self { summary, scenario, parameters: BTreeMap::new() })
+    }
+
     pub(crate) fn partial(&self) -> bool {
         self.summary.get("partial").and_then(Value::as_bool).unwrap_or_default()
     }
@@ -144,6 +159,24 @@ pub(crate) fn candidates(heads: &[&Head]) -> Vec<String> {
         differences.into_iter().for_each(|(key, ..)| add(without_places(&key)));
     }
     found
+}
+
+/// Those of the keys that tell runs apart in ways of their own: where several do it alike, since one follows from another, the
+/// shortest.
+pub(crate) fn distinct(heads: &[&Head], keys: Vec<String>) -> Vec<String> {
+    let kinds = |key: &String| -> Vec<usize> {
+        let values: Vec<Option<String>> = heads.iter().map(|head| head.value(key)).collect();
+        values
+            .iter()
+            .map(|value| values.iter().position(|other| other == value).unwrap_or_default())
+            .collect()
+    };
+    let all: Vec<(Vec<usize>, String)> = keys.into_iter().map(|key| (kinds(&key), key)).collect();
+    let shorter = |(kinds, key): &(Vec<usize>, String)| {
+        all.iter().any(|(other, name)| other == kinds && (name.len(), name) < (key.len(), key))
+    };
+    let kept: Vec<bool> = all.iter().map(|one| !shorter(one)).collect();
+    all.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|((_, key), _)| key).collect()
 }
 
 fn bare(head: &Head, with_scheme: bool) -> Table {

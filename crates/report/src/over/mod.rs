@@ -14,7 +14,7 @@ use crate::compare::SEEDS_FOR_AN_INTERVAL;
 use crate::load::natural;
 use axis::{Kind, equal, numbers, of_summary};
 use farspan_metrics::Bootstraps;
-use heads::{candidates, keys};
+use heads::{candidates, distinct, keys};
 use number::{Found, known, number};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -221,7 +221,7 @@ fn places(chosen: &[&Head], asked: &Asked<'_>) -> Result<Places, OverError> {
 
 /// The keys that take several values, with them.
 fn varying(runs: &[&Head]) -> Vec<(String, Vec<String>)> {
-    let all = candidates(runs).into_iter().map(|key| (values(runs, &key), key));
+    let all = distinct(runs, candidates(runs)).into_iter().map(|key| (values(runs, &key), key));
     all.filter(|(values, _)| values.len() > 1).map(|(values, key)| (key, values)).collect()
 }
 
