@@ -320,7 +320,7 @@ fn what_there_is_no_memory_for_is_refused_before_it_is_spent() {
 #[test]
 fn a_run_that_runs_out_of_memory_says_so() {
     let run = "ulimit -v 400000; exec \"$0\" run uno/incast-mixed --quiet --json --set probes.queue_interval=1us \
-               --set probes.ports=all --set workload.flow_size=64MiB";
+               --set probes.ports=all --set workload.flow_size=64MiB --set transport.start=iw10";
     let output = Command::new("sh").args(["-c", run, BINARY]).env("RUST_BACKTRACE", "1").output().unwrap();
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
