@@ -66,7 +66,9 @@ pub mod topology;
 pub use fault::{Fault, Faults, NodeFaults};
 pub use jitter::Jitter;
 pub use network::{Link, Network, Node, NodeKind, PortGroup, Tier};
-pub use packet::{Access, Checked, Dropped, MovedPacket, Packet, PacketId, Packets, Side, Unchecked};
+pub use packet::{
+    Access, Checked, Dropped, MovedPacket, NoteDropped, Packet, PacketId, Packets, Side, Unchecked,
+};
 pub use port_config::{
     Marker, MarkingPoint, Overflow, Phantom, PortConfig, Red, TelemetryCounts, Trim, Victim,
 };

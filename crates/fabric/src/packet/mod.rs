@@ -9,7 +9,7 @@
 
 mod slab;
 
-pub use slab::{Access, Checked, Dropped, MovedPacket, PacketId, Packets, Side, Unchecked};
+pub use slab::{Access, Checked, Dropped, MovedPacket, NoteDropped, PacketId, Packets, Side, Unchecked};
 
 use farspan_units::{Bytes, FlowId, HostId};
 

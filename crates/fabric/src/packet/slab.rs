@@ -72,6 +72,9 @@ pub struct Dropped {
     pub trimmed: [u64; Packet::KINDS],
 }
 
+/// Says what is to be kept of a packet that is dropped then: two numbers of the driver's, or nothing.
+pub type NoteDropped = fn(Time, &Packet) -> Option<[u64; 2]>;
+
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Checked {}
@@ -118,7 +121,7 @@ pub struct Packets<A = Checked> {
     is_laden: bool,
     dropped: Dropped,
     /// Makes the driver's notes of packets that are dropped, if it wants any.
-    note: Option<fn(Time, &Packet) -> Option<[u64; 2]>>,
+    note: Option<NoteDropped>,
     notes: Vec<[u64; 2]>,
     access: PhantomData<A>,
 }
@@ -273,8 +276,8 @@ impl<A: Access> Packets<A> {
         packet
     }
 
-    /// From now on `note` says what is to be kept of a packet that is dropped, two numbers of the driver's, if anything.
-    pub fn note_dropped(&mut self, note: fn(Time, &Packet) -> Option<[u64; 2]>) {
+    /// From now on `note` is asked of each packet that is dropped.
+    pub fn note_dropped(&mut self, note: NoteDropped) {
         self.note = Some(note);
     }
 
