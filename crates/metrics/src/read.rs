@@ -400,7 +400,10 @@ impl Words {
 mod tests {
     use super::*;
     use crate::record::testing::{flow, port};
-    use crate::{FlowTable, PortRecord, PortTable, Probe, SeriesId, SeriesRecord, SeriesTable};
+    use crate::{
+        DynamicColumn, DynamicValues, FlowTable, PortRecord, PortTable, Probe, SeriesId, SeriesRecord,
+        SeriesTable, save_columns,
+    };
     use farspan_units::{FlowId, Time};
 
     fn file(name: &str) -> std::path::PathBuf {
@@ -425,6 +428,43 @@ mod tests {
             (rows[1].flow_id, rows[1].start_ns, rows[1].fct_ns, rows[1].slowdown),
             (1, None, None, None)
         );
+    }
+
+    #[test]
+    fn a_sweeps_runs_come_back_with_what_it_varies() {
+        let text = |name: &str, values: [Option<&str>; 2]| DynamicColumn {
+            name: name.to_owned(),
+            values: DynamicValues::Text(values.map(|value| value.map(str::to_owned)).into()),
+        };
+        let columns = [
+            text("run", [Some("a"), Some("b")]),
+            DynamicColumn { name: "seed".to_owned(), values: DynamicValues::Whole(vec![Some(1), Some(2)]) },
+            text("topology.wan.rtt", [Some("1ms"), None]),
+            DynamicColumn {
+                name: "topology.wan.rtt_us".to_owned(),
+                values: DynamicValues::Real(vec![Some(1e3), None]),
+            },
+            DynamicColumn {
+                name: "topology.k".to_owned(),
+                values: DynamicValues::Whole(vec![Some(4), Some(8)]),
+            },
+            DynamicColumn {
+                name: "workload.load".to_owned(),
+                values: DynamicValues::Real(vec![Some(0.4), Some(0.5)]),
+            },
+            text("status", [Some("done"), Some("failed")]),
+            text("error", [None, Some("e")]),
+        ];
+        let path = file("runs.parquet");
+        save_columns(&path, &columns).unwrap();
+        let rows = read_runs(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let said = |row: &RunRow| {
+            row.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(said(&rows[0]), "topology.wan.rtt=1ms topology.k=4 workload.load=0.4");
+        assert_eq!(said(&rows[1]), "topology.k=8 workload.load=0.5");
+        assert_eq!((rows[1].run.as_str(), rows[1].status.as_str()), ("b", "failed"));
     }
 
     #[test]

@@ -18,6 +18,12 @@ function overGroups() {
     axes.every((axis, i) => i === over.x || axis.names[g] === over.fixed[axis.key]));
 }
 
+/** The values of an axis, each once, numbers rising. */
+function overValues(axis) {
+  const places = axis.names.map((name, g) => [name, axis.values ? axis.values[g] : g]);
+  return [...new Set(places.sort((a, b) => a[1] - b[1]).map(([name]) => name))];
+}
+
 function overSelect(label, texts, chosen, then) {
   const options = texts.map((text, i) => h("option", { value: i, selected: i === chosen }, text));
   return h("label", {}, `${label} `, h("select", { onchange: (event) => { then(Number(event.target.value)); overAxis(); } }, options));
@@ -46,10 +52,10 @@ function overAxis() {
   const measures = overMeasures();
   over.path = over.path || measures[0].path;
   for (const axis of axes) {
-    if (!axis.names.includes(over.fixed[axis.key])) over.fixed[axis.key] = axis.names[0];
+    if (!axis.names.includes(over.fixed[axis.key])) [over.fixed[axis.key]] = overValues(axis);
   }
   const others = axes.filter((axis, i) => i !== over.x).map((axis) => {
-    const values = axis.names.map((name, g) => [name, axis.values ? axis.values[g] : g]).sort((a, b) => a[1] - b[1]).map(([name]) => name).filter((name, i, all) => all.indexOf(name) === i);
+    const values = overValues(axis);
     return overSelect(axis.key, values, values.indexOf(over.fixed[axis.key]), (i) => { over.fixed[axis.key] = values[i]; });
   });
   const keys = axes.map(({ key }) => key);
@@ -93,7 +99,7 @@ function overChart() {
     data: { values },
     encoding: {
       x: axis.values
-        ? { field: "x", type: "quantitative", scale: { type: overLog(places) ? "log" : "linear", zero: false, nice: false, padding: 12 }, axis: { title: axis.key, labelExpr: AXIS[axis.unit], values: places.length <= 8 ? places : undefined, grid: false } }
+        ? { field: "x", type: "quantitative", scale: { ...(overLog(places) ? { type: "log" } : { zero: false }), nice: false, padding: 12 }, axis: { title: axis.key, labelExpr: AXIS[axis.unit], values: places.length <= 8 ? places : undefined, grid: false } }
         : { field: "x", type: "nominal", sort: null, axis: { title: axis.key, labelAngle: 0 } },
       color, tooltip,
     },
@@ -101,7 +107,7 @@ function overChart() {
       { ...known, mark: { type: axis.values ? "area" : "rule", opacity: axis.values ? 0.15 : 0.5 }, encoding: { y: { field: "low", type: "quantitative" }, y2: { field: "high" }, tooltip: { value: null } } },
       { ...known, mark: { type: "line", opacity: axis.values ? 1 : 0 }, encoding: { y: { field: "y", type: "quantitative" }, strokeDash: byArm({ scale: { domain: names, range: DASHES } }) } },
       { ...known, mark: { type: "point", filled: true, opacity: 1, size: 45 }, encoding: { y: { field: "y", type: "quantitative", scale: ticks ? { type: "log", nice: false, domain: [ticks[0], ticks[ticks.length - 1]] } : {}, axis: { title: name, labelExpr: AXIS[shown], ...(ticks ? { values: ticks } : { tickCount: 6 }) } }, shape: byArm({ scale: { domain: names } }) } },
-      { transform: [{ filter: "datum.y == null" }], mark: { type: "text", text: "∞", fontSize: 15, dy: 4 }, encoding: { y: { value: 4 } } },
+      ...(finite.length === rows.length ? [] : [{ transform: [{ filter: "datum.y == null" }], mark: { type: "text", text: "∞", fontSize: 15, dy: 4 }, encoding: { y: { value: 4 } } }]),
     ],
   };
 }
