@@ -235,7 +235,8 @@ pub(crate) fn find(
 
 /// The names of the folders of runs that a sweep has done, with their places in it; `None` where there is no sweep, or none that has ended.
 fn done(folder: &Path) -> Result<Option<BTreeMap<String, usize>>, ReportError> {
-    let places = |rows: Vec<RunRow>| rows.into_iter().enumerate().map(|(place, row)| (row.run, place)).collect();
+    let places =
+        |rows: Vec<RunRow>| rows.into_iter().enumerate().map(|(place, row)| (row.run, place)).collect();
     Ok(rows(folder)?.map(places))
 }
 

@@ -270,9 +270,9 @@ mod tests {
         let points = Sweep::of(&table).unwrap().points;
         let senders: Vec<_> = points
             .iter()
-            .map(|point| point.resolved.text().workload[0].senders.clone().unwrap().len())
+            .map(|point| point.resolved.text().workload[0].senders.clone().unwrap().count())
             .collect();
-        assert_eq!(senders, [2, 3]);
+        assert_eq!(senders, [Some(2), Some(3)]);
         assert_eq!(points[0].request.set[0], control);
     }
 

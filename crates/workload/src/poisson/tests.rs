@@ -229,7 +229,7 @@ fn a_load_of_the_tightest_is_that_of_the_tier_which_the_traffic_fills_first() {
     is_half(load.fabric, &inside);
     assert!(load.wan.iter().all(|way| way.load.unwrap() < 0.1), "{load:?}");
     // One rack without links to others: the hosts.
-    let star = Sites::new(vec![0..4]).unwrap();
+    let star = Sites::new(std::iter::once(0..4).collect()).unwrap();
     let alone = config(tightest(1.0, 0.0), 200_000);
     is_half(offered(&star, &alone).host, &alone);
 }
