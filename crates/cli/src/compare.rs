@@ -5,7 +5,7 @@ use crate::format::{INFINITE, NONE, Table, or_infinite};
 use crate::{Failure, output};
 use farspan_metrics::{Measure, Unit};
 use farspan_report::{
-    Comparison, Difference, Ratios, Side, Verdict, compare as paired, html, load, pairs, write,
+    Comparison, Difference, Ratios, Side, Verdict, compare as paired, html, interval_name, load, pairs, write,
 };
 use serde_json::{Value, json};
 
@@ -50,6 +50,7 @@ pub fn page(comparison: &Comparison) -> String {
         row.push(best(verdict));
         table.row(row);
     }
+    let fewest = comparison.ratios.iter().map(|ratios| ratios.seeds.len()).min().unwrap_or(0);
     let of = if several { "median over seeds of each run's number" } else { "one seed" };
     let seeds: Vec<String> =
         comparison.ratios.iter().map(|ratios| format!("{} of {}", ratios.seeds.len(), ratios.name)).collect();
@@ -63,16 +64,19 @@ pub fn page(comparison: &Comparison) -> String {
         "over {}: median of the ratios seed by seed{}; {INFINITE}: flows did not end, or rates never converged; {NONE}: \
          no such number; (1 of 4): of so many of the seeds there is a ratio\n",
         comparison.baseline,
-        if several { " [95% bootstrap interval]" } else { "" }
+        if several { format!(" [{} by bootstrap]", interval_name(fewest)) } else { String::new() }
     );
     text += &format!("{BEST}\n");
     for difference in &comparison.differences {
         let Difference { name, key, baseline, value } = difference;
         text += &format!("note: {name}: {key} = {value}, in {} {baseline}\n", comparison.baseline);
     }
-    text += &notes(comparison);
-    let warnings = comparison.warnings.iter().map(|warning| format!("warning: {warning}\n"));
-    text + &warnings.collect::<String>()
+    text + &notes(comparison) + &warnings(comparison)
+}
+
+/// What the runs warn of, a line each.
+pub fn warnings(comparison: &Comparison) -> String {
+    comparison.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect()
 }
 
 /// The meaning of a table's last column.

@@ -1,7 +1,7 @@
 //! `farspan demo`: two scenarios, one of them with two first windows, each under the schemes that its paper sets side by side, as tables and as a page.
 
 use crate::args::{DemoArgs, Seeds};
-use crate::compare::{BEST, best, entry, notes};
+use crate::compare::{BEST, best, entry, notes, warnings};
 use crate::format::Table;
 use crate::progress::{catch_interrupts, interrupted, run_all};
 use crate::{Failure, output, seeds};
@@ -206,8 +206,13 @@ impl Scene {
             table.row(row);
         }
         let seeds = comparison.runs.iter().map(|side| side.seeds.len()).max().unwrap_or(0);
+        let median = if seeds == 1 {
+            "One seed".to_owned()
+        } else {
+            format!("Median over {seeds} seeds of each run's number")
+        };
         format!(
-            "{}: {}\n{}{}\n{}\nMedian over {seeds} seeds of each run's number:\n\n{}\n{}\n{}",
+            "{}: {}\n{}{}\n{}\n{median}:\n\n{}\n{}\n{}",
             comparison.scenario,
             self.title,
             traffic(group),
@@ -215,7 +220,7 @@ impl Scene {
             comparison.head().join("\n"),
             table.render(&[comparison.runs.len() + 1]),
             self.note,
-            notes(comparison)
+            notes(comparison) + &warnings(comparison)
         )
     }
 }

@@ -9,7 +9,7 @@ use crate::{Failure, Itself, cost, output, report, seeds, sweep};
 use farspan_metrics::{
     Acted, Collective, Fct, Goodput, Pfc, PortSums, ProxySummary, Summary, first_round_trip, measures,
 };
-use farspan_report::interval_note;
+use farspan_report::{interval_name, interval_note};
 use farspan_scenario::ScenarioError;
 use farspan_sweep::Kind;
 use farspan_world::EngineKind;
@@ -341,7 +341,13 @@ fn acted(summaries: &[Summary]) -> String {
 fn seeds_table(summaries: &[Summary], spread: &Value) -> String {
     let Some(first) = summaries.first() else { return String::new() };
     let seeds: Vec<_> = summaries.iter().map(|summary| summary.seed.to_string()).collect();
-    let mut table = Table::new(["", "median", "min", "max", "95% interval of the median"]);
+    let mut table = Table::new([
+        "",
+        "median",
+        "min",
+        "max",
+        &format!("{} of the median", interval_name(summaries.len())),
+    ]);
     let documents: Vec<Value> = summaries.iter().map(|summary| json!(summary)).collect();
     for measure in measures(&documents.iter().collect::<Vec<_>>()) {
         let Some(entry) = spread.pointer(&measure.path) else { continue };

@@ -32,6 +32,8 @@ function table(heading, rows, caption) {
       h("tr", {}, h("th", { scope: "row" }, first), rest.map(cell("td", {}))))));
 }
 
+/** The name of a bootstrap interval over the seeds of these arms: fewer than six make it narrower than it should be. */
+const intervalName = (arms) => (Math.min(...arms.map((arm) => arm.runs.length)) < 6 ? "interval of less than 95%" : "95% interval");
 const NONE = "–";
 
 /** Three digits. */

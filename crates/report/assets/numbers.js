@@ -29,7 +29,7 @@ function points(places) {
       y: { field: "arm", type: "nominal", sort: armNames(), title: null, axis: { labelLimit: 130, grid: true, tickBand: "extent", ticks: false, domain: false } },
       yOffset: { field: "measure", type: "nominal", sort: names, scale: { paddingOuter: 0.5 } },
       color: { field: "measure", type: "nominal", title: null, scale: { domain: names }, legend: names.length > 1 ? { columns: legendColumns(names) } : null },
-      tooltip: [{ field: "arm", title: "run" }, { field: "measure", title: "number" }, { field: "text", title: several ? "median" : "value" }, ...(several ? [{ field: "interval", title: "95% interval" }] : [])],
+      tooltip: [{ field: "arm", title: "run" }, { field: "measure", title: "number" }, { field: "text", title: several ? "median" : "value" }, ...(several ? [{ field: "interval", title: intervalName(arms) }] : [])],
     },
     layer: [
       ...(several ? [{ transform: [{ filter: "datum.low != null && datum.median != null" }], mark: { type: "rule", strokeWidth: 2, opacity: 0.6 }, encoding: { x: { field: "low", type: "quantitative" }, x2: { field: "high" } } }] : []),
@@ -43,5 +43,5 @@ function points(places) {
 function pointsCaption(places, name) {
   const { arms, measures } = group();
   const several = arms.some((arm) => arm.runs.length > 1);
-  return `${places.length === 1 ? measures[places[0]].name : name}${several ? ": medians over the seeds, and their 95% intervals" : ""}`;
+  return `${places.length === 1 ? measures[places[0]].name : name}${several ? `: medians over the seeds, each with its ${intervalName(arms)}` : ""}`;
 }

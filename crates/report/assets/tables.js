@@ -58,7 +58,7 @@ function sideBySide() {
       const finite = (x, text) => (x == null ? "∞" : text(x));
       const interval = (three, text) => (several ? ` [${finite(three[1], text)}, ${finite(three[2], text)}]` : "");
       return h("span", { class: i === winner ? "best" : null },
-        h("b", { title: spread ? `95% interval of the median:${interval(spread, show)}` : null }, spread ? finite(spread[0], show) : NONE),
+        h("b", { title: spread ? `${intervalName(arms)} of the median:${interval(spread, show)}` : null }, spread ? finite(spread[0], show) : NONE),
         i === winner ? h("span", { class: "mark good", title: `×${finite(over[1][0], digits)} [${finite(over[1][1], digits)}, ${finite(over[1][2], digits)}] of ${arms[over[0]].name}` }, "best") : null,
         i > 0 && ratio ? h("small", {}, `×${finite(ratio[0], digits)}${interval(ratio, digits)}${ratio.length > 3 ? ` (${ratio[3]} of ${ratio[4]})` : ""}`) : null,
         port ? h("small", {}, port) : null);
@@ -67,5 +67,5 @@ function sideBySide() {
   });
   const unended = (arm) => (arm.unended ? h("span", { class: "mark" }, `${number(arm.unended)} unfinished`) : null);
   fill("measures", table(["", ...arms.map((arm) => h("span", {}, arm.name, unended(arm)))], rows));
-  byId("measures-caption").textContent = `${several ? `Median over ${arms.map((arm) => arm.runs.length).reduce((a, b) => Math.max(a, b))} seeds of each run's number. ` : ""}Below it, ×: over ${baseline}${several ? ", the median of the ratios seed by seed, and its 95% bootstrap interval" : ", at the same seed"}. Best: the 95% interval of its paired ratio over every other run excludes 1 (from 6 seeds on); a scheme with unfinished flows is never marked best. ∞: flows did not end, or rates never converged. Utilisation is not judged: a busy link may carry parity and repeats. ${NONE}: no such number, as a p99 of few flows. (1 of 4): of so many of the seeds there is a ratio.`;
+  byId("measures-caption").textContent = `${several ? `Median over ${arms.map((arm) => arm.runs.length).reduce((a, b) => Math.max(a, b))} seeds of each run's number. ` : ""}Below it, ×: over ${baseline}${several ? `, the median of the ratios seed by seed, and its ${intervalName(arms)} by bootstrap` : ", at the same seed"}. Best: the 95% interval of its paired ratio over every other run excludes 1 (from 6 seeds on); a scheme with unfinished flows is never marked best. ∞: flows did not end, or rates never converged. Utilisation is not judged: a busy link may carry parity and repeats. ${NONE}: no such number, as a p99 of few flows. (1 of 4): of so many of the seeds there is a ratio.`;
 }

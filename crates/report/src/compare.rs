@@ -315,6 +315,12 @@ pub fn interval_note(seeds: usize) -> Option<String> {
     }
 }
 
+/// The name of a bootstrap interval over so many seeds: fewer than six make it narrower than it should be.
+#[must_use]
+pub const fn interval_name(seeds: usize) -> &'static str {
+    if seeds < SEEDS_FOR_AN_INTERVAL { "interval of less than 95%" } else { "95% interval" }
+}
+
 /// A note on so few seeds before they run; `None` if they are enough for an interval, or none.
 #[must_use]
 pub fn seeds_note(seeds: &BTreeSet<u64>) -> Option<String> {
@@ -322,7 +328,7 @@ pub fn seeds_note(seeds: &BTreeSet<u64>) -> Option<String> {
     match (seeds.first()?, seeds.len()) {
         (only, 1) => {
             let meant = if *only > 1 { format!("; {only} seeds are 1..{only}") } else { String::new() };
-            Some(format!("one seed, seed {only}, and no interval{meant}"))
+            Some(format!("one seed ({only}): a number, but no interval{meant}"))
         }
         (first, count) if count < least => {
             let last = first.saturating_add(least as u64 - 1);
@@ -459,8 +465,8 @@ mod tests {
     #[test]
     fn few_seeds_are_told_before_they_run() {
         let of = |seeds: &[u64]| seeds_note(&seeds.iter().copied().collect());
-        assert_eq!(of(&[5]).unwrap(), "one seed, seed 5, and no interval; 5 seeds are 1..5");
-        assert_eq!(of(&[1]).unwrap(), "one seed, seed 1, and no interval");
+        assert_eq!(of(&[5]).unwrap(), "one seed (5): a number, but no interval; 5 seeds are 1..5");
+        assert_eq!(of(&[1]).unwrap(), "one seed (1): a number, but no interval");
         let five = of(&[1, 2, 3, 4, 5]).unwrap();
         assert_eq!(five, "5 seeds: no 95% interval will follow, which takes 6, such as 1..6");
         assert!(of(&[7, 9]).unwrap().ends_with("such as 7..12"));

@@ -48,7 +48,8 @@ mod series;
 mod verdict;
 
 pub use compare::{
-    Comparison, Difference, Ratios, Side, compare, comparisons, interval_note, pairs, seeds_note,
+    Comparison, Difference, Ratios, Side, compare, comparisons, interval_name, interval_note, pairs,
+    seeds_note,
 };
 pub use group::{Arm, Group, groups};
 pub use head::Sums;

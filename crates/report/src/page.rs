@@ -108,6 +108,7 @@ fn title(groups: &[Group]) -> String {
     }
     let more = match scenarios.len() - 1 {
         0 => String::new(),
+        1 => " and another scenario".to_owned(),
         others => format!(" and {others} other scenarios"),
     };
     let combinations = if groups.len() > scenarios.len() {
@@ -343,7 +344,7 @@ mod tests {
         };
         assert_eq!(title(&[group("uno/steady", "s"), group("uno/incast", "t")]), "uno/steady, uno/incast");
         assert_eq!(title(&sweep(&["three"])), "three: 36 combinations");
-        assert_eq!(title(&sweep(&["three", "four"])), "three and 1 other scenarios: 36 combinations");
+        assert_eq!(title(&sweep(&["three", "four"])), "three and another scenario: 36 combinations");
     }
 
     #[test]

@@ -25,7 +25,7 @@ fn seeds_are_a_range_by_two_dots_or_a_dash_and_few_are_told_before_they_run() {
     );
     let (one, said) = seeds("5");
     assert_eq!(one, [5]);
-    assert!(said.contains("note: one seed, seed 5, and no interval; 5 seeds are 1..5"), "{said}");
+    assert!(said.contains("note: one seed (5): a number, but no interval; 5 seeds are 1..5"), "{said}");
     assert!(!seeds("1-6").1.contains("interval"), "six are enough");
     assert!(!stderr(&run(&["--seeds", "1..3", "--quiet"])).contains("note"), "nothing is said if quiet");
     assert!(!stderr(&run(&["--seed", "5"])).contains("seed 5"), "one was asked for");
@@ -50,7 +50,7 @@ fn a_sweep_says_that_its_seeds_are_few() {
             "scenario = \"uno/incast-intra\"\nseeds = {seeds}\n[grid]\n\"workload.flow_size\" = [\"4KiB\"]\n"
         )
     };
-    for (seeds, words) in [("\"1-2\"", "note: 2 seeds: no 95% interval"), ("3", "note: one seed, seed 3")] {
+    for (seeds, words) in [("\"1-2\"", "note: 2 seeds: no 95% interval"), ("3", "note: one seed (3)")] {
         std::fs::write(&file, text(seeds)).unwrap();
         let output = farspan(&["sweep", &file, "-o", &folder.path(&seeds.replace('"', ""))]);
         assert!(output.status.success() && stderr(&output).contains(words), "{seeds}: {}", stderr(&output));

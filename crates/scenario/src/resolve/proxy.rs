@@ -126,7 +126,7 @@ pub(super) fn incasts(declared: Vec<IncastText>) -> Result<Vec<WorkloadText>, Va
         let senders = incast.senders.filter(|senders| !senders.is_empty());
         let senders = senders.ok_or_else(|| missing("senders", "hosts, such as [0, 1, 2] or \"0..2\""))?;
         let count = senders.count().ok_or_else(|| {
-            let problem = "how many hosts these are, and what each sends, hangs on the topology";
+            let problem = "how many hosts these are, and what each sends, depends on the topology";
             let cure = "give numbers, ranges or names, such as \"0..7\" or \"host[0..7]\"";
             ValueError::rule(format!("incast[{n}].senders"), problem, cure)
         })?;

@@ -238,6 +238,9 @@ fn window(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -
         InitialWindow::Iw10 => (world.spec.mss * 10, "a size can be less"),
         InitialWindow::Bytes(bytes) => (bytes, "a smaller one would fit"),
     };
+    // No flow sends more than it has.
+    let sizes = world.spec.flows.iter().filter(|flow| class_of(world, flow) == class).map(|flow| flow.size);
+    let window = window.min(sizes.max().unwrap_or_default());
     (window > crossed.buffer && !crossed.trims && !crossed.is_lossless).then(|| {
         format!(
             "transport.start: the first window of {} flows is up to {} B, and the smallest buffer on their path holds {} B: \
