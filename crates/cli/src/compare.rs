@@ -74,7 +74,7 @@ pub fn page(comparison: &Comparison) -> String {
     text + &notes(comparison) + &warnings(comparison)
 }
 
-/// What the runs warn of, a line each.
+/// The warnings of the runs, a line each.
 pub fn warnings(comparison: &Comparison) -> String {
     comparison.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect()
 }
