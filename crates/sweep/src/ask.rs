@@ -324,7 +324,7 @@ mod tests {
             (
                 Ask { scenario: "uno/incast-mixd".to_owned(), ..ask() },
                 "uno/incast-mixd: ",
-                "\"uno/incast-mixed\"?",
+                "did you mean \"uno/incast-mixed\" or",
             ),
         ] {
             let error = said(&ask);
