@@ -84,8 +84,9 @@ pub(crate) fn read(path: &Path, name: &str) -> Result<String, ValueError> {
         let known: Vec<_> = BUILT_IN.iter().map(|built_in| built_in.name).collect();
         let near = names::few(name, known.iter().copied());
         let problem = format!("neither a built-in scenario nor a file that can be read ({error})");
-        let mut cure =
-            format!("{near}see `farspan list scenarios` for the built-in ones, or write a file with `farspan new`");
+        let mut cure = format!(
+            "{near}see `farspan list scenarios` for the built-in ones, or write a file with `farspan new`"
+        );
         if error.kind() == ErrorKind::FileTooLarge {
             cure = "give flows in a list of their own (workload kind = \"flows\", file = ...)".to_owned();
         }
