@@ -5,9 +5,9 @@ use crate::output;
 use farspan_scenario::Resolved;
 use farspan_world::{Cost, Estimate, World};
 
-/// Runs that take longer say so before.
+/// Batch that take longer say so before.
 const LONG: f64 = 60.0;
-/// Runs that take longer say so even if asked to be quiet.
+/// Batch that take longer say so even if asked to be quiet.
 const VERY_LONG: f64 = 600.0;
 /// No core does so many packet-hops a second: what is short at this speed needs no trial.
 const FASTEST: f64 = 40e6;
@@ -40,11 +40,22 @@ pub fn lines(cost: &Cost) -> [String; 4] {
     ]
 }
 
-/// Says what so many runs, each on so many threads, will cost, if they take more than a minute; if `quiet`, more than
-/// ten, or nobody knows how many.
-pub fn announce(resolved: &Resolved, world: &World, (runs, threads): (usize, u16), quiet: bool) {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let at_a_time = (cores / usize::from(threads)).clamp(1, runs.max(1));
+/// Batch that cost about the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch {
+    /// How many there are.
+    pub count: usize,
+    /// How many go on at a time, where there are that many.
+    pub at_a_time: usize,
+    /// Threads of each.
+    pub threads: u16,
+}
+
+/// Says what runs like this one will cost, if they take more than a minute; if `quiet`, more than ten, or nobody knows how
+/// many.
+pub fn announce(resolved: &Resolved, world: &World, all: Batch, quiet: bool) {
+    let Batch { count: runs, at_a_time, threads } = all;
+    let at_a_time = at_a_time.clamp(1, runs.max(1));
     let rounds = runs.div_ceil(at_a_time) as f64;
     if world.estimate().packet_hops as f64 / FASTEST * rounds < LONG {
         return;

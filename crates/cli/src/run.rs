@@ -59,7 +59,9 @@ pub fn run(args: &RunArgs, itself: &Itself<'_>) -> Result<(), Failure> {
         ));
     }
     let folder = args.out.as_deref().map(|out| runner::open(out, &jobs, args.force)).transpose()?;
-    cost::announce(&job.resolved, &world, (jobs.len(), threads), args.quiet);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let all = cost::Batch { count: jobs.len(), at_a_time: cores / usize::from(threads), threads };
+    cost::announce(&job.resolved, &world, all, args.quiet);
     drop(world);
     catch_interrupts();
     let summaries = run_all(&jobs, threaded(args.engine, threads), args.quiet)?;

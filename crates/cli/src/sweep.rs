@@ -4,18 +4,19 @@ use crate::args::{Seeds, seed, seeds};
 use crate::ask_args::AskArgs;
 use crate::compare::page as compare_page;
 use crate::progress::{SweepDisplay, catch_interrupts, interrupted};
-use crate::{Failure, Itself, output, report, seeds};
+use crate::{Failure, Itself, cost, output, report, seeds};
 use clap::Args;
 use farspan_report::{compare, load};
-use farspan_scenario::{ScenarioError, unknown_name};
+use farspan_scenario::{Request, ScenarioError, unknown_name};
 use farspan_sweep::{
-    Ask, DataSetError, Finished, Kind, Options, Program, ProgramError, Row, Status, Store, StoreError, Sweep,
-    SweepError, execute, rows, write_data_set,
+    Ask, DataSetError, Finished, Kind, Options, Point, Program, ProgramError, Row, Status, Store, StoreError,
+    Sweep, SweepError, execute, rows, write_data_set,
 };
 use farspan_world::clock::now;
-use farspan_world::write;
+use farspan_world::{World, write};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Arguments of `sweep`.
 #[derive(Args, Debug)]
@@ -158,16 +159,23 @@ impl SweepPlan {
 pub fn run(plan: &SweepPlan, itself: &Itself<'_>) -> Result<(), Failure> {
     let SweepPlan { sweep, out, .. } = plan;
     let began = now();
+    // Bad input must show before anything is written.
+    let first = first_world(&sweep.points)?;
     let program = Program::new(itself.words.to_vec(), &[itself.code])?;
     let store = Store::open(out, &program)?;
     seeds::announce(sweep.points.iter().filter_map(|point| point.request.seed), plan.quiet);
     write(&out.join("sweep.toml"), &sweep.text)?;
     // If this one is interrupted, the page of an earlier sweep must not pass for its own.
     let _ = std::fs::remove_file(out.join("report.html"));
-    catch_interrupts();
-    let display = SweepDisplay::new(plan.quiet);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = Options { jobs: plan.jobs.map_or(cores, usize::from), resume: true };
+    if let Some((point, world)) = first.filter(|_| !plan.quiet) {
+        let count = sweep.points.iter().filter(|point| !store.has(point)).count();
+        let left = cost::Batch { count, at_a_time: options.jobs, threads: 1 };
+        cost::announce(&point.resolved, &world, left, false);
+    }
+    catch_interrupts();
+    let display = SweepDisplay::new(plan.quiet);
     let finished = execute(&sweep.points, &store, &options, &display)?;
     drop(display);
     warn(&finished);
@@ -194,6 +202,30 @@ pub fn run(plan: &SweepPlan, itself: &Itself<'_>) -> Result<(), Failure> {
         ))),
         None => Ok(()),
     }
+}
+
+/// For so long a point is looked for that can be built.
+const LOOKED_FOR: Duration = Duration::from_secs(1);
+
+/// The world of the first point that can be built; of points that differ in their seeds alone, one is tried. Points that cannot be built
+/// beside others that can are failed rows. `None` if time was up before.
+///
+/// # Errors
+/// Those of the first point, if no point can be built: then what they have in common is bad input.
+fn first_world(points: &[Point]) -> Result<Option<(&Point, World)>, ScenarioError> {
+    let began = now();
+    let mut first_error = None;
+    let apart_from_seed = |point: &Point| Request { seed: None, ..point.request.clone() };
+    for same in points.chunk_by(|a, b| apart_from_seed(a) == apart_from_seed(b)) {
+        match World::build(&same[0].resolved) {
+            Ok(world) => return Ok(Some((&same[0], world))),
+            Err(error) => first_error.get_or_insert(error),
+        };
+        if began.elapsed() > LOOKED_FOR {
+            return Ok(None);
+        }
+    }
+    first_error.map_or(Ok(None), Err)
 }
 
 /// The most different warnings that are said.

@@ -176,6 +176,12 @@ impl Store {
         self.read(&self.name_of(resolved))
     }
 
+    /// Whether there is a document of a point's run; it is not read.
+    #[must_use]
+    pub fn has(&self, point: &Point) -> bool {
+        self.root.join(self.name_of_point(point)).join("summary.json").is_file()
+    }
+
     /// The document of the run of this name, if it is there whole.
     pub(crate) fn read(&self, name: &str) -> Option<Value> {
         document(&self.root.join(name))

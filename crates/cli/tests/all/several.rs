@@ -224,6 +224,28 @@ fn a_file_says_itself_whether_it_is_a_scenario_or_a_sweep() {
 }
 
 #[test]
+fn a_setting_that_cannot_be_built_fails_alone_beside_one_that_can() {
+    let folder = Folder::new("beside");
+    let out = folder.path("a");
+    let output = farspan(&[
+        "run",
+        "bench/fat-tree",
+        "--grid",
+        "topology.k=7,4",
+        "--set",
+        "workload.flow_size=4KiB",
+        "--json",
+        "--out",
+        &out,
+    ]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (output.status.code(), column(&told, "status")),
+        (Some(1), ["failed", "done"].map(Value::from).to_vec())
+    );
+}
+
+#[test]
 fn bad_input_exits_with_2_and_leaves_nothing() {
     let folder = Folder::new("refused");
     let out = folder.path("a");
@@ -252,6 +274,9 @@ fn bad_input_exits_with_2_and_leaves_nothing() {
         (&["--grid", "topology.k=4,8"], "--set topology.k=4, too"),
         (&[two[0], two[1], "--set", "topology.bufer=1MiB"], "did you mean \"buffer\"?"),
         (&[two[0], two[1], "--seeds", "3..1"], "smaller one first"),
+        // What resolves, and cannot be built.
+        (&[two[0], two[1], "--set", "topology.link[\"nope->*\"].delay=1us"], "nope->*"),
+        (&["--grid", "topology.link[\"nope->*\"].delay=1us,2us", "--seeds", "1..9"], "nope->*"),
     ] {
         let words = [&small("run", &["--out", &out])[..], more].concat();
         let stderr = refused(&words);

@@ -5,6 +5,7 @@ use farspan_sweep::{Program, Store};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -272,6 +273,21 @@ fn ctrl_c_keeps_what_is_whole() {
     assert!(!folder.names().contains(".under-way") && folder.names().contains("runs.parquet"));
     let resumed = document(&sweep(&file, &[]));
     assert!(resumed["reused"].as_u64().unwrap() >= 3 && resumed["done"] == 60, "{}", resumed["reused"]);
+}
+
+#[test]
+fn a_long_sweep_says_first_what_it_costs() {
+    let folder = Folder::new("cost");
+    let out = folder.out().display().to_string();
+    let mut command = Command::new(BINARY);
+    command.args(["run", "bench/fat-tree", "--scheme", "uno,dctcp", "--set", "topology.k=4", "--out", &out]);
+    let long = command.args(["--set", "workload.flow_size=9000GiB", "--set", "stop.time=100s"]);
+    let mut child = long.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let first = lines.find(|line| line.contains("runs of about"));
+    signal(&child, "-INT");
+    assert!(first.is_some_and(|line| line.starts_with("farspan: 2 runs of about ")));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
 #[test]
