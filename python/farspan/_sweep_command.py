@@ -25,7 +25,7 @@ def sweep_on_ray(words: list[str]) -> int:
     except RunError as error:
         return _end(str(error), 1)
     except KeyboardInterrupt:
-        return _end("interrupted; what was written is marked partial", 130)
+        return _end("interrupted; the same command goes on where it stopped", 130)
     if as_json:
         print(_document(done, counts, time.perf_counter() - began))
     else:

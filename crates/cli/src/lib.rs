@@ -81,6 +81,8 @@ enum Failure {
     Program(String, u8),
     /// Interrupted; what was written stays readable: 130.
     Interrupted,
+    /// A sweep was interrupted; its whole runs stay: 130.
+    InterruptedSweep,
     /// An invariant does not hold: 101, the code of panics.
     Bug(bug::Bug),
 }
@@ -96,6 +98,9 @@ impl Failure {
             #[cfg(target_os = "linux")]
             Self::Program(message, code) => (message, code),
             Self::Interrupted => ("interrupted; what was written is marked partial".to_owned(), 130),
+            Self::InterruptedSweep => {
+                ("interrupted; the same command goes on where it stopped".to_owned(), 130)
+            }
             Self::Bug(bug) => (bug.to_string(), 101),
         }
     }

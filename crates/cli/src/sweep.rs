@@ -193,7 +193,7 @@ pub fn run(plan: &SweepPlan, itself: &Itself<'_>) -> Result<(), Failure> {
         output::text(&(told.tables + &text(out, sweep, counts, reused) + &told.ending));
     }
     match first_failure(&rows) {
-        _ if interrupted() && counts.not_run > 0 => Err(Failure::Interrupted),
+        _ if interrupted() && counts.not_run > 0 => Err(Failure::InterruptedSweep),
         Some(error) => Err(Failure::Failed(format!(
             "{} of {} runs failed, the first one with: {error}; {} has every error, and the next sweep tries them again",
             counts.failed,
