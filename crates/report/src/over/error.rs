@@ -56,13 +56,12 @@ pub enum OverError {
         seed: String,
     },
     /// The number is null in every run.
-    #[error(
-        "--y {y}: it is null in every run: flows did not end, or are too few for it, as 1,000 Poisson flows are needed for a \
-         p99; choose a mean or a p50, or run more flows"
-    )]
+    #[error("--y {y}: it is null in every run: {}", null(y, *infinite))]
     NoNumber {
         /// Its place.
         y: String,
+        /// Whether flows did not end or rates never converged in one of them at least.
+        infinite: bool,
     },
     /// It is no number.
     #[error("--y {y}: it is no number; within it are: {}", inner.join(", "))]
@@ -112,6 +111,20 @@ fn cures(near: &[String], varying: &[String]) -> String {
         text += "; summary.json of a run has every number";
     }
     text
+}
+
+/// Why a number is null in every run, and what to do.
+fn null(y: &str, infinite: bool) -> &'static str {
+    let is_of_flows =
+        ["fct", "delivery", "slowdown_by_size", "collectives"].iter().any(|of| y.starts_with(of));
+    if infinite {
+        "flows did not end, or rates never converged; choose another number, or run longer"
+    } else if is_of_flows {
+        "there are no such flows, or too few for it, as 1,000 Poisson flows are needed for a p99; choose a mean or a p50, or \
+         run more flows"
+    } else {
+        "it was not measured; choose another number, or run again with the probe that it needs"
+    }
 }
 
 fn listed(varying: &[(String, Vec<String>)]) -> String {

@@ -13,7 +13,7 @@ pub use heads::{Head, heads};
 use crate::compare::SEEDS_FOR_AN_INTERVAL;
 use crate::load::natural;
 use axis::{Kind, equal, numbers, of_summary};
-use farspan_metrics::Bootstraps;
+use farspan_metrics::{Bootstraps, bottleneck};
 use heads::{candidates, distinct, keys};
 use number::{Found, known, number};
 use serde::Serialize;
@@ -124,14 +124,27 @@ pub fn over(runs: &[Head], asked: &Asked<'_>) -> Result<Over, OverError> {
         drawn.push(Line { name: name.clone(), points });
     }
     let partial = runs.iter().filter(|head| head.partial()).count();
+    let mut notes = counts.notes(partial);
+    notes.extend(ports(&chosen, asked.y));
     Ok(Over {
         x_label: labelled(asked.x, places.unit),
         y_label: labelled(name, unit),
         places: places.shown(),
         lines: drawn,
         heading: heading(&chosen, asked),
-        notes: counts.notes(partial),
+        notes,
     })
+}
+
+/// A note on a number of the bottleneck, if that is not one port in all runs.
+fn ports(chosen: &[&Head], y: &str) -> Option<String> {
+    let ports: BTreeSet<&str> = chosen
+        .iter()
+        .filter(|head| matches!(number(&head.summary, y), Found::Number(_)))
+        .map(|head| bottleneck(&head.summary))
+        .collect();
+    (y.starts_with("queues.bottleneck_") && ports.len() > 1)
+        .then(|| format!("of {} ports: the bottleneck is not the same in all runs", ports.len()))
 }
 
 fn labelled(name: &str, unit: &str) -> String {
@@ -252,7 +265,8 @@ fn no_other_axis(
 fn unknown_number(chosen: &[&Head], y: &str) -> OverError {
     let (numbers, inner) = known(chosen.iter().map(|head| &head.summary), y);
     if numbers.contains(y) {
-        OverError::NoNumber { y: y.to_owned() }
+        let infinite = chosen.iter().any(|head| number(&head.summary, y) == Found::Infinite);
+        OverError::NoNumber { y: y.to_owned(), infinite }
     } else if !inner.is_empty() {
         OverError::NotANumber { y: y.to_owned(), inner }
     } else {
@@ -328,7 +342,7 @@ impl Counts {
             }
         };
         add(self.infinite, "∞: flows did not end, or rates never converged");
-        add(self.none, "left out: no such number, as a p99 of few flows");
+        add(self.none, "left out: not measured, or of too few flows");
         if partial > 0 {
             notes.push(format!("left out: {partial} interrupted runs"));
         }

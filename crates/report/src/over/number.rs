@@ -32,11 +32,18 @@ pub(crate) fn number(document: &Value, path: &str) -> Found {
     }
     match value {
         Value::Number(number) => number.as_f64().map_or(Found::Absent, Found::Number),
-        // Where all flows ended, a quantile is null since it would be of too few.
-        Value::Null if around.get("unfinished").and_then(Value::as_u64) == Some(0) => Found::Null,
-        Value::Null => Found::Infinite,
+        Value::Null if is_infinite(around, path) => Found::Infinite,
+        Value::Null => Found::Null,
         _ => Found::Absent,
     }
+}
+
+/// Whether null at a place says that flows or collectives did not end, or that rates which were sampled never converged. Elsewhere
+/// it says that nothing was measured, or that a quantile would be of too few.
+fn is_infinite(around: &Value, path: &str) -> bool {
+    let is_above_zero =
+        |key: &str| around.get(key).and_then(Value::as_f64).is_some_and(|number| number > 0.0);
+    is_above_zero("unfinished") || path == "fairness.converged_at_us" && is_above_zero("jain_mean")
 }
 
 /// The places of numbers in documents; and those below `path`, if it is the place of something else.
@@ -72,15 +79,22 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn null_is_infinite_unless_all_flows_ended_or_there_are_none() {
+    fn null_is_infinite_only_where_flows_did_not_end_or_rates_never_converged() {
         let document = json!({
             "fct": {"all": {"unfinished": 1, "p99_us": null, "p50_us": 3}, "intra": {"unfinished": 0, "p99_us": null}, "inter": null},
-            "fairness": {"converged_at_us": null}, "collectives": [{"mean_us": 7.5}], "scheme": "uno",
+            "fairness": {"jain_mean": 0.5, "jain_p5_late": null, "converged_at_us": null}, "collectives": [{"mean_us": 7.5}],
+            "queues": {"bottleneck_p99_bytes": null}, "scheme": "uno",
         });
         let of = |path| number(&document, path);
         assert_eq!((of("fct.all.p50_us"), of("fct.all.p99_us")), (Found::Number(3.0), Found::Infinite));
         assert_eq!((of("fct.intra.p99_us"), of("fct.inter.p99_us")), (Found::Null, Found::Null));
         assert_eq!(of("fairness.converged_at_us"), Found::Infinite);
+        assert_eq!(
+            (of("fairness.jain_p5_late"), of("queues.bottleneck_p99_bytes")),
+            (Found::Null, Found::Null)
+        );
+        let unsampled = json!({"fairness": {"jain_mean": null, "converged_at_us": null}});
+        assert_eq!(number(&unsampled, "fairness.converged_at_us"), Found::Null);
         assert_eq!(of("collectives.0.mean_us"), Found::Number(7.5));
         assert_eq!(
             (of("scheme"), of("fct.all"), of("collectives.1.mean_us")),

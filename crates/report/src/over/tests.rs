@@ -72,7 +72,7 @@ fn what_is_infinite_or_missing_is_said() {
     let said = [
         "median over 1 to 3 seeds; band: smallest to largest (a 95% interval takes 6)",
         "∞: flows did not end, or rates never converged (6 of 17 runs)",
-        "left out: no such number, as a p99 of few flows (1 of 17 runs)",
+        "left out: not measured, or of too few flows (1 of 17 runs)",
         "left out: 1 interrupted runs",
     ];
     assert_eq!(over.notes, said);
@@ -145,11 +145,32 @@ fn an_axis_that_does_not_vary_is_refused() {
 
 #[test]
 fn a_number_that_no_run_has_is_refused() {
-    let runs: Vec<Head> = grid(1);
-    assert!(
-        refused(&runs, Asked { y: "fct.intra", ..ASKED })
-            .starts_with("--y fct.intra: it is null in every run")
-    );
+    let mut runs: Vec<Head> = grid(1);
+    let said = |runs: &[Head], y: &str| {
+        let said = refused(runs, Asked { y, ..ASKED });
+        said.strip_prefix(&format!("--y {y}: it is null in every run: ")).expect("why").to_owned()
+    };
+    assert!(said(&runs, "fct.intra").starts_with("there are no such flows, or too few for it"));
+    for run in &mut runs {
+        run.summary["queues"]["bottleneck_p99_bytes"] = serde_json::Value::Null;
+        run.summary["fct"]["inter"]["p99_us"] = serde_json::Value::Null;
+    }
+    assert!(said(&runs, "queues.bottleneck_p99_bytes").starts_with("it was not measured; "));
+    assert!(said(&runs, "fct.inter.p99_us").starts_with("flows did not end"));
+}
+
+#[test]
+fn a_number_of_several_bottlenecks_says_so() {
+    let mut runs = grid(1);
+    for run in &mut runs {
+        run.summary["queues"]["bottleneck_p99_bytes"] = 7.into();
+    }
+    let notes = |runs: &[Head], y| over(runs, &Asked { y, ..ASKED }).unwrap().notes;
+    assert_eq!(notes(&runs, "queues.bottleneck_p99_bytes"), ["one seed"]);
+    runs[0].summary["queues"]["bottleneck"] = "b->c#0".into();
+    let said = ["one seed", "of 2 ports: the bottleneck is not the same in all runs"];
+    assert_eq!(notes(&runs, "queues.bottleneck_p99_bytes"), said);
+    assert_eq!(notes(&runs, "queues.max_bytes"), ["one seed"]);
 }
 
 #[test]
