@@ -34,7 +34,7 @@ pub struct PlotArgs {
     #[arg(long, value_name = "AXES", value_delimiter = ',')]
     pub log: Vec<Axis>,
     /// Linear axes
-    #[arg(long, value_name = "AXES", value_delimiter = ',', conflicts_with = "log")]
+    #[arg(long, value_name = "AXES", value_delimiter = ',')]
     pub linear: Vec<Axis>,
 }
 
@@ -76,6 +76,12 @@ enum Format {
 /// Draws a number of the runs in a folder over what varies among them.
 pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let (path, format) = place(args)?;
+    if let Some(axis) = args.log.iter().find(|axis| args.linear.contains(axis)) {
+        let axis = format!("{axis:?}").to_lowercase();
+        return Err(Failure::BadInput(format!(
+            "--log {axis} --linear {axis}: an axis is one of them; leave one out"
+        )));
+    }
     let asked = Asked { x: &args.x, y: &args.y, by: &args.by, only: &args.only };
     let over = over(&heads(&args.folder)?, &asked)?;
     let figure = figure(&over, args)?;
@@ -122,6 +128,12 @@ fn figure(over: &Over, args: &PlotArgs) -> Result<Figure, Failure> {
             "--log x: {} is not above 0 everywhere; leave --log x out",
             args.x
         )));
+    }
+    let drawn = || over.lines.iter().flat_map(|line| line.points.iter().flatten());
+    if y_log == Some(true)
+        && !drawn().flat_map(|point| [point.median, point.high]).any(|number| above_zero(&number))
+    {
+        return Err(Failure::BadInput(format!("--log y: {} is above 0 nowhere; leave --log y out", args.y)));
     }
     let infinite = |number: Option<f64>| Some(number.unwrap_or(f64::INFINITY));
     let point = |point: &farspan_report::Point| Point {

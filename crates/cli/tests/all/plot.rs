@@ -17,8 +17,8 @@ fn a_sweep_becomes_a_figure_and_what_is_unclear_is_refused_with_its_cure() {
     std::fs::write(folder.path().join("s.toml"), SWEEP).unwrap();
     assert!(farspan(folder.path(), &["sweep", "s.toml", "--quiet"]).status.success());
     let plot = |more: &[&str]| {
-        let asked = ["plot", "s", "--x", "workload.flow_size", "--y", "fct.all.mean_us"];
-        farspan(folder.path(), &[&asked, more].concat())
+        let y: &[&str] = if more.contains(&"--y") { &[] } else { &["--y", "fct.all.mean_us"] };
+        farspan(folder.path(), &[&["plot", "s", "--x", "workload.flow_size"], y, more].concat())
     };
     let figures = || {
         let all =
@@ -37,6 +37,14 @@ fn a_sweep_becomes_a_figure_and_what_is_unclear_is_refused_with_its_cure() {
     refused(&["--where", "topology.bufer=1MiB"], "did you mean topology.buffer");
     refused(&["--where", "topology.buffer=1MiB", "-o", "f.png"], "write FILE.svg or FILE.pdf");
     refused(&["--where", "topology.buffer=1MiB", "--log", "z"], "'z'");
+    refused(
+        &["--where", "topology.buffer=1MiB", "--log", "x,y", "--linear", "y"],
+        "--log y --linear y: an axis is one of them",
+    );
+    refused(
+        &["--where", "topology.buffer=1MiB", "--y", "packets.trimmed", "--log", "y"],
+        "--log y: packets.trimmed is above 0 nowhere",
+    );
     refused(&["--where", "topology.buffer=1MiB", "--width", "0"], "give inches from 2 to 20");
 
     let drawn = plot(&["--where", "topology.buffer=1MiB"]);
@@ -62,6 +70,8 @@ fn a_sweep_becomes_a_figure_and_what_is_unclear_is_refused_with_its_cure() {
     let pdf = plot(&["--where", "topology.buffer=1MiB", "--width", "7", "-o", "f.pdf"]);
     assert!(pdf.status.success());
     assert!(std::fs::read(folder.path().join("f.pdf")).unwrap().starts_with(b"%PDF"));
+    let each = plot(&["--where", "topology.buffer=1MiB", "--log", "x", "--linear", "y", "-o", "each.svg"]);
+    assert!(each.status.success(), "{each:?}");
     // Another key may have the lines.
     let by = plot(&["--where", "scheme=uno", "--by", "topology.buffer", "-o", "by.svg"]);
     assert!(by.status.success(), "{by:?}");
