@@ -295,12 +295,16 @@ pub(crate) fn differences(here: &Run, there: &Run) -> Vec<(String, String, Strin
     found
 }
 
-/// The path of a key; a pattern of links stands in quotes, as a scenario has it.
-fn join(path: &str, key: &str) -> String {
-    match path {
-        "" => key.to_owned(),
-        "topology.link" => format!("{path}[\"{key}\"]"),
-        _ => format!("{path}.{key}"),
+/// The path of a key; a pattern of links, or what a path could not have bare, stands in quotes, as a scenario has it.
+pub(crate) fn join(path: &str, key: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if path == "topology.link" || !path.is_empty() && !key.chars().all(is_bare) {
+        let quote = if key.contains('"') { '\'' } else { '"' };
+        format!("{path}[{quote}{key}{quote}]")
+    } else if path.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{path}.{key}")
     }
 }
 

@@ -5,14 +5,14 @@ use super::heads::{Head, candidates, distinct};
 use crate::group::Group;
 use crate::number::short;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Of each key that varies among groups: its unit, and of each group its value, as a number of that unit if all have one, and
 /// as it is written.
 pub(crate) fn axes(groups: &[Group]) -> Value {
     let first = |group: &Group| {
         let run = &group.arms[0].runs[0];
-        Head { summary: run.summary.clone(), scenario: run.scenario.clone(), parameters: BTreeMap::new() }
+        Head { summary: run.summary.clone(), scenario: run.scenario.clone(), parameters: Vec::new() }
     };
     let heads: Vec<Head> = groups.iter().map(first).collect();
     let all: Vec<&Head> = heads.iter().collect();

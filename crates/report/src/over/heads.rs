@@ -1,6 +1,6 @@
 //! Runs as far as an axis needs them: what each was asked, and its document.
 
-use crate::axes::differ;
+use crate::axes::{differ, join};
 use crate::load::{DEPTH, ReportError, find, rows, scenario};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,8 +14,8 @@ pub struct Head {
     pub summary: Value,
     /// `scenario.toml`.
     pub scenario: Table,
-    /// Values of the keys that its sweep varies; empty if it is of none.
-    pub parameters: BTreeMap<String, String>,
+    /// The keys that its sweep varies, in its order, with their values; empty if it is of none.
+    pub parameters: Vec<(String, String)>,
 }
 
 /// The runs in a folder or below. Of their tables none is read.
@@ -34,7 +34,7 @@ pub fn heads(folder: &Path) -> Result<Vec<Head>, ReportError> {
         // A run of several seeds has a folder for each.
         let names = place.ancestors().take(2).filter_map(Path::file_name);
         let row = names.filter_map(|name| row_of.get(name.to_str()?)).next().copied();
-        let parameters = row.map(|row| rows[row].parameters.iter().cloned().collect()).unwrap_or_default();
+        let parameters = row.map(|row| rows[row].parameters.clone()).unwrap_or_default();
         found.push((row, Head { summary, scenario: scenario(place)?, parameters }));
         Ok(())
     })?;
@@ -60,7 +60,7 @@ impl Head {
         let summary = serde_json::from_str(summary).map_err(|error| foreign("summary.json", &error))?;
         let scenario: Table =
             scenario.parse().map_err(|error: toml::de::Error| foreign("scenario.toml", &error.message()))?;
-        Ok(Self { summary, scenario, parameters: BTreeMap::new() })
+        Ok(Self { summary, scenario, parameters: Vec::new() })
     }
 
     pub(crate) fn partial(&self) -> bool {
@@ -80,17 +80,21 @@ impl Head {
         if OWN.contains(&key) {
             return self.own(key);
         }
-        self.parameters.get(key).cloned().or_else(|| {
-            let names = names(key);
-            let (first, rest) = names.split_first()?;
-            within(self.scenario.get(*first)?, rest)
-        })
+        let key = written(key);
+        let parameter = self.parameters.iter().find(|(own, _)| written(own) == key);
+        parameter.map(|(_, value)| value.clone()).or_else(|| self.in_scenario(&key))
+    }
+
+    fn in_scenario(&self, key: &str) -> Option<String> {
+        let names = names(key);
+        let (first, rest) = names.split_first()?;
+        within(self.scenario.get(*first)?, rest)
     }
 
     /// Every dotted key that has a value.
     fn keys(&self) -> BTreeSet<String> {
         let mut found: BTreeSet<String> = OWN.into_iter().map(str::to_owned).collect();
-        found.extend(self.parameters.keys().cloned());
+        found.extend(self.parameters.iter().map(|(key, _)| written(key)));
         for (key, value) in &self.scenario {
             collect(key, value, &mut found);
         }
@@ -98,12 +102,28 @@ impl Head {
     }
 }
 
-/// The names of a key: dots separate them, and a pattern of links stands in quotes, `topology.link["a->b"].delay`.
+/// The names of a key: dots separate them, and what has a dot of its own stands in quotes of either kind,
+/// `topology.link["a->b"].delay`.
 fn names(key: &str) -> Vec<&str> {
-    let Some((before, rest)) = key.split_once("[\"") else { return key.split('.').collect() };
-    let Some((pattern, after)) = rest.split_once("\"]") else { return key.split('.').collect() };
-    let after = after.strip_prefix('.').map(|after| after.split('.'));
-    before.split('.').chain([pattern]).chain(after.into_iter().flatten()).collect()
+    let mut found = Vec::new();
+    let mut rest = key;
+    while !rest.is_empty() {
+        let quotes = [("[\"", "\"]"), ("['", "']")];
+        let quoted = quotes.iter().find_map(|(open, close)| rest.strip_prefix(open)?.split_once(close));
+        let (name, after) = quoted.unwrap_or_else(|| {
+            let is_end = |i: &usize| [".", "[\"", "['"].iter().any(|end| rest[*i..].starts_with(end));
+            let end = rest.char_indices().map(|(i, _)| i).skip(1).find(is_end);
+            rest.split_at(end.unwrap_or(rest.len()))
+        });
+        found.push(name);
+        rest = after.strip_prefix('.').unwrap_or(after);
+    }
+    found
+}
+
+/// A key as errors and suggestions write it: `topology.link['a->b'].delay` is `topology.link["a->b"].delay`.
+pub(crate) fn written(key: &str) -> String {
+    names(key).into_iter().fold(String::new(), |path, name| join(&path, name))
 }
 
 fn within(value: &toml::Value, names: &[&str]) -> Option<String> {
@@ -119,7 +139,7 @@ fn within(value: &toml::Value, names: &[&str]) -> Option<String> {
 fn collect(path: &str, value: &toml::Value, found: &mut BTreeSet<String>) {
     match value {
         toml::Value::Table(table) => {
-            table.iter().for_each(|(key, value)| collect(&format!("{path}.{key}"), value, found));
+            table.iter().for_each(|(key, value)| collect(&join(path, key), value, found));
         }
         toml::Value::Array(items) if items.iter().any(toml::Value::is_table) => {
             items.iter().for_each(|item| collect(path, item, found));
@@ -144,7 +164,7 @@ pub(crate) fn candidates(heads: &[&Head]) -> Vec<String> {
         }
     };
     if heads.iter().any(|head| !head.parameters.is_empty()) {
-        heads.iter().flat_map(|head| head.parameters.keys()).for_each(|key| add(key.clone()));
+        heads.iter().flat_map(|head| &head.parameters).for_each(|(key, _)| add(written(key)));
         return found;
     }
     // Another scheme brings other constants: those differ as an axis only within one.

@@ -14,7 +14,7 @@ use crate::compare::SEEDS_FOR_AN_INTERVAL;
 use crate::load::natural;
 use axis::{Kind, equal, numbers, of_summary};
 use farspan_metrics::{Bootstraps, bottleneck};
-use heads::{candidates, distinct, keys};
+use heads::{candidates, distinct, keys, written};
 use number::{Found, known, number};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -87,6 +87,8 @@ pub struct Point {
 /// If a key or the number is not known, the axis has one value, the number is null in every run, or something else varies that
 /// neither the axis nor the lines say.
 pub fn over(runs: &[Head], asked: &Asked<'_>) -> Result<Over, OverError> {
+    let (x, by) = (written(asked.x), written(asked.by));
+    let asked = &Asked { x: &x, by: &by, ..*asked };
     let chosen = chosen(runs, asked)?;
     let found = |head: &&Head| number(&head.summary, asked.y);
     if !chosen.iter().any(|head| matches!(found(head), Found::Number(_))) {

@@ -178,3 +178,27 @@ fn one_seed_twice_at_a_point_is_refused() {
     let runs = [grid(1), grid(1)].concat();
     assert!(refused(&runs, ASKED).starts_with("seed 1 is there twice at one point; "));
 }
+
+#[test]
+fn a_pattern_stands_in_quotes_of_either_kind() {
+    let mut runs = grid(1);
+    for run in &mut runs {
+        let rtt = run.value("topology.wan.rtt").unwrap();
+        run.scenario = format!("[topology.link.'a.1->b*']\ndelay = '{rtt}'").parse().unwrap();
+    }
+    for x in ["topology.link['a.1->b*'].delay", "topology.link[\"a.1->b*\"].delay"] {
+        let over = over(&runs, &Asked { x, ..ASKED }).unwrap();
+        assert_eq!((over.places.len(), over.x_label.as_str()), (3, "topology.link[\"a.1->b*\"].delay (ms)"));
+    }
+    // What is offered for a wrong key can be given.
+    let said = refused(&runs, Asked { x: "topology.link['a.1->b'].delay", ..ASKED });
+    assert!(said.contains("did you mean topology.link[\"a.1->b*\"].delay"), "{said}");
+    // As a sweep writes it is all one.
+    for run in &mut runs {
+        let rtt = run.value("topology.link['a.1->b*'].delay").unwrap();
+        run.parameters = [("topology.link['a.1->b*'].delay".to_owned(), rtt)].into();
+    }
+    assert!(over(&runs, &Asked { x: "topology.link[\"a.1->b*\"].delay", ..ASKED }).is_ok());
+    // A bracket that nothing closes is a part of a name.
+    assert!(refused(&runs, Asked { x: "topology.link['a", ..ASKED }).contains("no run has it"));
+}
