@@ -15,7 +15,7 @@ const LONGEST_VALUE: usize = 16;
 const LONGEST_FILE: usize = 24;
 
 /// Names of files in headings, by path and digest.
-type FileNames<'a> = BTreeMap<(&'a str, &'a str), String>;
+pub(crate) type FileNames<'a> = BTreeMap<(&'a str, &'a str), String>;
 
 /// Names the runs of a sweep by its axes, where they differ in more than scheme and seed: runs of other values are no arms of one
 /// comparison. Runs that differ in constants of one scheme are arms, which these distinguish.
@@ -25,7 +25,7 @@ pub(crate) fn name_axes(runs: &mut [Run]) {
     for scenario in scenarios {
         let mut of: Vec<&mut Run> = runs.iter_mut().filter(|run| run.text("scenario") == scenario).collect();
         let shown: Vec<Table> = {
-            let files = file_names(of.iter().map(|run| &**run));
+            let files = file_names(of.iter().map(|run| &run.scenario));
             of.iter().map(|run| named(run, &files)).collect()
         };
         let bare = |table: &Table| {
@@ -220,11 +220,15 @@ fn words(key: &str, with_patterns: bool) -> Vec<String> {
 
 /// The scenario of a run without its seed and description, and with files by their names.
 fn named(run: &Run, files: &FileNames<'_>) -> Table {
-    let mut table = run.apart_from_seed();
-    table.remove("files");
-    let digests = run.scenario.get("files").and_then(Value::as_table);
-    table.iter_mut().for_each(|(_, value)| name_files(value, digests, files));
-    table
+    with_names(run.apart_from_seed(), files)
+}
+
+/// A scenario with files by their names, and without their digests.
+pub(crate) fn with_names(mut scenario: Table, files: &FileNames<'_>) -> Table {
+    let digests = scenario.remove("files");
+    let digests = digests.as_ref().and_then(Value::as_table);
+    scenario.iter_mut().for_each(|(_, value)| name_files(value, digests, files));
+    scenario
 }
 
 fn name_files(value: &mut Value, digests: Option<&Table>, names: &FileNames<'_>) {
@@ -241,12 +245,14 @@ fn name_files(value: &mut Value, digests: Option<&Table>, names: &FileNames<'_>)
     }
 }
 
-/// A name for each file that some runs read: its base name; of files of one name with other contents, with its folder, or where
+/// A name for each file that some scenarios read: its base name; of files of one name with other contents, with its folder, or where
 /// that is no other or long, with a number.
-fn file_names<'a>(runs: impl Iterator<Item = &'a Run>) -> FileNames<'a> {
-    let of_run = |run: &'a Run| run.scenario.get("files").and_then(Value::as_table).into_iter().flatten();
-    let files: BTreeSet<(&str, &str)> =
-        runs.flat_map(of_run).filter_map(|(path, digest)| Some((path.as_str(), digest.as_str()?))).collect();
+pub(crate) fn file_names<'a>(scenarios: impl Iterator<Item = &'a Table>) -> FileNames<'a> {
+    let of_one = |scenario: &'a Table| scenario.get("files").and_then(Value::as_table).into_iter().flatten();
+    let files: BTreeSet<(&str, &str)> = scenarios
+        .flat_map(of_one)
+        .filter_map(|(path, digest)| Some((path.as_str(), digest.as_str()?)))
+        .collect();
     let name = |&(path, digest): &(&'a str, &'a str)| {
         let base = last(path, 1);
         let of_name = || files.iter().filter(|(other, _)| last(other, 1) == base);
@@ -282,7 +288,7 @@ fn last(path: &str, count: usize) -> String {
 /// value there. Files are called by their names.
 pub(crate) fn differences(here: &Run, there: &Run) -> Vec<(String, String, String)> {
     let same_scheme = here.text("scheme") == there.text("scheme");
-    let files = file_names([here, there].into_iter());
+    let files = file_names([here, there].into_iter().map(|run| &run.scenario));
     let bare = |run: &Run| {
         let mut table = named(run, &files);
         if !same_scheme {

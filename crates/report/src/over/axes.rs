@@ -1,7 +1,7 @@
 //! The axes of a page: what varies among its groups.
 
 use super::axis::{Kind, numbers};
-use super::heads::{Head, candidates, distinct};
+use super::heads::{Head, candidates, distinct, named};
 use crate::group::Group;
 use crate::number::short;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ pub(crate) fn axes(groups: &[Group]) -> Value {
         let run = &group.arms[0].runs[0];
         Head { summary: run.summary.clone(), scenario: run.scenario.clone(), parameters: Vec::new() }
     };
-    let heads: Vec<Head> = groups.iter().map(first).collect();
+    let heads = named(&groups.iter().map(first).collect::<Vec<_>>());
     let all: Vec<&Head> = heads.iter().collect();
     let keys = distinct(&all, candidates(&all));
     let axis = |key: &String| {
@@ -69,6 +69,22 @@ mod tests {
         assert_eq!(axes(&groups(runs.clone())), expected);
         runs.truncate(1);
         assert_eq!(axes(&groups(runs)), json!([]));
+    }
+
+    #[test]
+    fn files_are_called_by_their_base_names() {
+        let of = |file: &str| {
+            let text = format!("[topology]\nfile = '/a/b/{file}'\n[files]\n'/a/b/{file}' = '{file}'");
+            let mut one = run("uno", 1, "a", false, &text);
+            one.title = file.to_owned();
+            one
+        };
+        let found = axes(&groups(vec![of("x.toml"), of("y.toml")]));
+        assert_eq!(
+            (&found[0]["key"], &found[0]["names"]),
+            (&json!("topology.file"), &json!(["x.toml", "y.toml"]))
+        );
+        assert_eq!(found.as_array().unwrap().len(), 1);
     }
 
     #[test]

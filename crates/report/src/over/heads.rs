@@ -1,6 +1,7 @@
 //! Runs as far as an axis needs them: what each was asked, and its document.
 
-use crate::axes::{differ, join};
+use super::axis::equal;
+use crate::axes::{differ, file_names, join, with_names};
 use crate::load::{DEPTH, ReportError, find, rows, scenario};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,13 +83,13 @@ impl Head {
         }
         let key = written(key);
         let parameter = self.parameters.iter().find(|(own, _)| written(own) == key);
-        parameter.map(|(_, value)| value.clone()).or_else(|| self.in_scenario(&key))
+        parameter.map(|(_, value)| value.clone()).or_else(|| value_in(&self.scenario, &key))
     }
 
-    fn in_scenario(&self, key: &str) -> Option<String> {
-        let names = names(key);
-        let (first, rest) = names.split_first()?;
-        within(self.scenario.get(*first)?, rest)
+    /// Whether the value of a key is this one, with files by their names or as they were written.
+    pub(super) fn has(&self, key: &str, text: &str, original: &Self) -> bool {
+        let written = [self.value(key), original.value(key), value_in(&original.scenario, key)];
+        written.into_iter().flatten().any(|own| equal(&own, text))
     }
 
     /// Every dotted key that has a value.
@@ -126,6 +127,12 @@ pub(crate) fn written(key: &str) -> String {
     names(key).into_iter().fold(String::new(), |path, name| join(&path, name))
 }
 
+fn value_in(scenario: &Table, key: &str) -> Option<String> {
+    let names = names(key);
+    let (first, rest) = names.split_first()?;
+    within(scenario.get(*first)?, rest)
+}
+
 fn within(value: &toml::Value, names: &[&str]) -> Option<String> {
     match (value, names.split_first()) {
         (toml::Value::Array(items), Some(_)) => items.iter().find_map(|item| within(item, names)),
@@ -148,6 +155,23 @@ fn collect(path: &str, value: &toml::Value, found: &mut BTreeSet<String>) {
             found.insert(path.to_owned());
         }
     }
+}
+
+/// These runs with files by their names: no path of a machine is the reader's.
+pub(crate) fn named(heads: &[Head]) -> Vec<Head> {
+    let files = file_names(heads.iter().map(|head| &head.scenario));
+    let one = |head: &Head| {
+        let mut named = head.clone();
+        named.scenario = with_names(named.scenario, &files);
+        for (key, value) in &mut named.parameters {
+            let (path, name) = (value_in(&head.scenario, key), value_in(&named.scenario, key));
+            if let Some(name) = name.filter(|name| path.as_ref() != Some(name)) {
+                *value = name;
+            }
+        }
+        named
+    };
+    heads.iter().map(one).collect()
 }
 
 /// Every key of these runs.

@@ -14,7 +14,7 @@ use crate::compare::SEEDS_FOR_AN_INTERVAL;
 use crate::load::natural;
 use axis::{Kind, equal, numbers, of_summary};
 use farspan_metrics::{Bootstraps, bottleneck};
-use heads::{candidates, distinct, keys, written};
+use heads::{candidates, distinct, keys, named, written};
 use number::{Found, known, number};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -89,7 +89,8 @@ pub struct Point {
 pub fn over(runs: &[Head], asked: &Asked<'_>) -> Result<Over, OverError> {
     let (x, by) = (written(asked.x), written(asked.by));
     let asked = &Asked { x: &x, by: &by, ..*asked };
-    let chosen = chosen(runs, asked)?;
+    let named = named(runs);
+    let chosen = chosen(runs, &named, asked)?;
     let found = |head: &&Head| number(&head.summary, asked.y);
     if !chosen.iter().any(|head| matches!(found(head), Found::Number(_))) {
         return Err(unknown_number(&chosen, asked.y));
@@ -154,8 +155,10 @@ fn labelled(name: &str, unit: &str) -> String {
 }
 
 /// The runs that were not interrupted and have the values asked for.
-fn chosen<'a>(runs: &'a [Head], asked: &Asked<'_>) -> Result<Vec<&'a Head>, OverError> {
-    let mut chosen: Vec<&Head> = runs.iter().filter(|head| !head.partial()).collect();
+/// `named` are they with files by their names.
+fn chosen<'a>(runs: &[Head], named: &'a [Head], asked: &Asked<'_>) -> Result<Vec<&'a Head>, OverError> {
+    let mut both: Vec<(&Head, &Head)> = runs.iter().zip(named).filter(|(head, _)| !head.partial()).collect();
+    let mut chosen: Vec<&Head> = both.iter().map(|(_, named)| *named).collect();
     if chosen.is_empty() {
         return Err(OverError::Interrupted);
     }
@@ -174,7 +177,8 @@ fn chosen<'a>(runs: &'a [Head], asked: &Asked<'_>) -> Result<Vec<&'a Head>, Over
             return Err(unknown(&chosen, "--where", key));
         }
         let there = values(&chosen, key);
-        chosen.retain(|head| head.value(key).is_some_and(|own| equal(&own, value)));
+        both.retain(|(original, head)| head.has(key, value, original));
+        chosen = both.iter().map(|(_, named)| *named).collect();
         if chosen.is_empty() {
             return Err(OverError::NoValue { key: key.clone(), value: value.clone(), there });
         }
@@ -282,7 +286,10 @@ fn heading(chosen: &[&Head], asked: &Asked<'_>) -> String {
     if parts.len() > 1 {
         parts = vec![format!("{} scenarios", parts.len())];
     }
-    parts.extend(asked.only.iter().map(|(key, value)| format!("{key} = {value}")));
+    for (key, value) in asked.only {
+        let own = chosen[0].value(key).filter(|own| !equal(own, value));
+        parts.push(format!("{key} = {}", own.as_ref().unwrap_or(value)));
+    }
     parts.join(", ")
 }
 

@@ -202,3 +202,26 @@ fn a_pattern_stands_in_quotes_of_either_kind() {
     // A bracket that nothing closes is a part of a name.
     assert!(refused(&runs, Asked { x: "topology.link['a", ..ASKED }).contains("no run has it"));
 }
+
+#[test]
+fn files_are_called_by_their_base_names() {
+    let mut runs = grid(1);
+    for run in &mut runs {
+        let file = format!("/a/b/{}.toml", run.value("topology.wan.rtt").unwrap());
+        let text = format!("[topology]\nfile = '{file}'\n[files]\n'{file}' = '{file}'");
+        run.scenario = text.parse().unwrap();
+        run.parameters = [("topology.file".to_owned(), format!("../b{}", &file[4..]))].into();
+    }
+    let names = |over: Over| over.places.into_iter().map(|place| place.name).collect::<Vec<_>>();
+    let asked = Asked { x: "topology.file", ..ASKED };
+    assert_eq!(names(over(&runs, &asked).unwrap()), ["1ms.toml", "20ms.toml", "2000us.toml"]);
+    for file in ["1ms.toml", "/a/b/1ms.toml", "../b/1ms.toml"] {
+        let only = [("topology.file".to_owned(), file.to_owned())];
+        let asked = Asked { x: "scheme", by: "topology.file", only: &only, ..ASKED };
+        let over = over(&runs, &asked).unwrap();
+        assert_eq!(
+            (over.heading.as_str(), over.lines[0].name.as_str()),
+            ("s, topology.file = 1ms.toml", "1ms.toml")
+        );
+    }
+}
