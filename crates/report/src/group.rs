@@ -143,6 +143,7 @@ pub(crate) mod testing {
             root: 0,
             title: String::new(),
             constants: String::new(),
+            parameters: Vec::new(),
             summary,
             scenario: format!("name = '{scheme}'\n{scenario}").parse().unwrap(),
             flows: Vec::new(),

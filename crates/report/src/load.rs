@@ -82,6 +82,8 @@ pub struct Run {
     pub(crate) title: String,
     /// The constants of its scheme in which runs of its sweep differ.
     pub(crate) constants: String,
+    /// The keys that its sweep varies, in its order, with their values; empty if it is of none.
+    pub(crate) parameters: Vec<(String, String)>,
     /// `summary.json`.
     pub summary: Value,
     /// `scenario.toml`.
@@ -185,6 +187,12 @@ pub fn load(folders: &[PathBuf]) -> Result<Vec<Run>, ReportError> {
         if folder.join(SWEEP).is_file() {
             name_axes(&mut runs[before..]);
         }
+        let rows = rows(folder)?.unwrap_or_default();
+        let row_of = row_of(&rows);
+        for run in &mut runs[before..] {
+            let row = row_of(&run.folder).map(|row| &rows[row]);
+            run.parameters = row.map(|row| row.parameters.clone()).unwrap_or_default();
+        }
     }
     Ok(runs)
 }
@@ -250,6 +258,17 @@ pub(crate) fn rows(folder: &Path) -> Result<Option<Vec<RunRow>>, ReportError> {
     Ok(Some(read_runs(&data_set)?.into_iter().filter(|row| row.status == "done").collect()))
 }
 
+/// Finds the row of a run of a sweep by its folder.
+pub(crate) fn row_of(rows: &[RunRow]) -> impl Fn(&Path) -> Option<usize> {
+    let places: BTreeMap<&str, usize> =
+        rows.iter().enumerate().map(|(i, row)| (row.run.as_str(), i)).collect();
+    move |folder| {
+        // A run of several seeds has a folder for each.
+        let names = folder.ancestors().take(2).filter_map(Path::file_name);
+        names.filter_map(|name| places.get(name.to_str()?)).next().copied()
+    }
+}
+
 fn document(path: &Path) -> Result<Value, ReportError> {
     parse(path, |text| serde_json::from_str(text).map_err(|e| e.to_string()))
 }
@@ -273,6 +292,7 @@ fn read(folder: &Path, root: usize, summary: Value) -> Result<Run, ReportError> 
         root,
         title: String::new(),
         constants: String::new(),
+        parameters: Vec::new(),
         summary,
         scenario,
         flows,

@@ -12,7 +12,11 @@ use std::collections::BTreeSet;
 pub(crate) fn axes(groups: &[Group]) -> Value {
     let first = |group: &Group| {
         let run = &group.arms[0].runs[0];
-        Head { summary: run.summary.clone(), scenario: run.scenario.clone(), parameters: Vec::new() }
+        Head {
+            summary: run.summary.clone(),
+            scenario: run.scenario.clone(),
+            parameters: run.parameters.clone(),
+        }
     };
     let heads = named(&groups.iter().map(first).collect::<Vec<_>>());
     let all: Vec<&Head> = heads.iter().collect();
@@ -69,6 +73,28 @@ mod tests {
         assert_eq!(axes(&groups(runs.clone())), expected);
         runs.truncate(1);
         assert_eq!(axes(&groups(runs)), json!([]));
+    }
+
+    #[test]
+    fn the_axes_of_a_sweep_are_in_its_order() {
+        let of = |size: u32, buffer: u32| {
+            let mut one = run(
+                "uno",
+                1,
+                "a",
+                false,
+                &format!("[topology]\nbuffer = {buffer}\n[workload]\nsize = {size}"),
+            );
+            one.title = format!("{size} {buffer}");
+            let pair = |key: &str, value: u32| (key.to_owned(), value.to_string());
+            one.parameters = vec![pair("workload.size", size), pair("topology.buffer", buffer)];
+            one
+        };
+        let found = axes(&groups(vec![of(1, 1), of(1, 2), of(2, 1), of(2, 2)]));
+        assert_eq!(
+            (&found[0]["key"], &found[1]["key"]),
+            (&json!("workload.size"), &json!("topology.buffer"))
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::axis::equal;
 use crate::axes::{differ, file_names, join, with_names};
-use crate::load::{DEPTH, ReportError, find, rows, scenario};
+use crate::load::{DEPTH, ReportError, find, row_of, rows, scenario};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -28,13 +28,10 @@ pub fn heads(folder: &Path) -> Result<Vec<Head>, ReportError> {
         return Err(ReportError::NoFolder { path: folder.to_owned() });
     }
     let rows = rows(folder)?.unwrap_or_default();
-    let row_of: BTreeMap<&str, usize> =
-        rows.iter().enumerate().map(|(i, row)| (row.run.as_str(), i)).collect();
+    let row_of = row_of(&rows);
     let mut found = Vec::new();
     find(folder, DEPTH, &mut |place, summary| {
-        // A run of several seeds has a folder for each.
-        let names = place.ancestors().take(2).filter_map(Path::file_name);
-        let row = names.filter_map(|name| row_of.get(name.to_str()?)).next().copied();
+        let row = row_of(place);
         let parameters = row.map(|row| rows[row].parameters.clone()).unwrap_or_default();
         found.push((row, Head { summary, scenario: scenario(place)?, parameters }));
         Ok(())
