@@ -198,7 +198,22 @@ impl File {
         }
         axes.extend(self.draws()?);
         axes.extend(self.names("scheme", &Target::Scheme)?);
-        axes.extend(self.seeds()?);
+        let key = Target::Key("seed".to_owned());
+        let seed = axes.iter().flat_map(|axis| axis.values.iter().flatten()).find(|it| it.target == key);
+        let seeds = self.seeds()?;
+        if let (Some(seed), Some(_)) = (seed, &seeds) {
+            let other = match self.place("seeds") {
+                Place::Argument(argument) => argument,
+                _ => "seeds".to_owned(),
+            };
+            let problem = format!("seed is given by {other}, too");
+            return Err(ScenarioError {
+                place: self.place(&seed.path),
+                path: String::new(),
+                problem: Box::new(rule(problem, "give the seeds in one of them")),
+            });
+        }
+        axes.extend(seeds);
         Ok(axes)
     }
 
@@ -466,6 +481,28 @@ mod tests {
         assert!(
             said(&format!("{HEAD}seeds = \"1..x\"\n")).starts_with("s.toml:2:9: seeds: \"x\" is not a whole")
         );
+    }
+
+    #[test]
+    fn seeds_stand_in_one_place() {
+        for table in [
+            "[grid]\nseed = [1, 2]",
+            "[grid]\nseed = 1",
+            "[draw]\ncount = 2\nseed = 3\n\"topology.k\" = [4, 8]",
+        ] {
+            let sweep = sweep(&format!("{HEAD}seeds = '5'\n{table}\n"));
+            // The seed of a draw is its own.
+            match table.starts_with("[draw]") {
+                true => assert!(sweep.is_ok(), "{sweep:?}"),
+                false => {
+                    let said = sweep.unwrap_err();
+                    assert!(
+                        said.starts_with("s.toml:4:") && said.contains("seed is given by seeds, too; give"),
+                        "{said}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]
