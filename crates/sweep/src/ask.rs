@@ -324,7 +324,7 @@ mod tests {
             (
                 Ask { scenario: "uno/incast-mixd".to_owned(), ..ask() },
                 "uno/incast-mixd: ",
-                "did you mean \"uno/incast-mixed\" or",
+                "did you mean \"uno/incast-mixed\"",
             ),
         ] {
             let error = said(&ask);
