@@ -87,7 +87,7 @@ fn row(point: &Point, store: &Store, result: Option<&Result<Value, String>>) -> 
     columns.push(text("status", status.name()));
     columns.push(("error".to_owned(), error.map_or(Value::Null, Value::from)));
     for (name, value) in document.and_then(Value::as_object).into_iter().flatten() {
-        if name != "seed" && name != "partial" {
+        if !["seed", "partial", "setup"].contains(&name.as_str()) {
             flatten(name, value, &mut columns);
         }
     }
