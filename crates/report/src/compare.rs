@@ -296,10 +296,13 @@ fn unended_note(arm: &Arm) -> Option<String> {
     })
 }
 
+/// Of the arm with the fewest seeds; it has no name where all have as few.
 fn few_seeds(comparison: &mut Comparison) {
-    let fewest = comparison.ratios.iter().min_by_key(|ratios| ratios.seeds.len());
-    let note =
-        fewest.and_then(|ratios| Some(format!("{}: {}", ratios.name, interval_note(ratios.seeds.len())?)));
+    let count = |ratios: &Ratios| ratios.seeds.len();
+    let Some(fewest) = comparison.ratios.iter().min_by_key(|ratios| count(ratios)) else { return };
+    let all = comparison.ratios.iter().all(|ratios| count(ratios) == count(fewest));
+    let of = if all { String::new() } else { format!("{}: ", fewest.name) };
+    let note = interval_note(count(fewest)).map(|note| of + &note);
     comparison.notes.extend(note);
 }
 
@@ -557,5 +560,8 @@ mod tests {
         let few = notes(all(3));
         assert!(few.iter().any(|note| note.starts_with("dctcp: 3 seeds: an interval of")), "{few:?}");
         assert_eq!(notes(all(8)), Vec::<String>::new());
+        let as_few =
+            notes(["uno", "gemini", "dctcp"].into_iter().flat_map(|scheme| runs(scheme, 3)).collect());
+        assert!(as_few.len() == 1 && as_few[0].starts_with("3 seeds: an interval of"), "{as_few:?}");
     }
 }
