@@ -4,10 +4,16 @@ use crate::args::CheckArgs;
 use crate::format::percent;
 use crate::{Failure, cost, output};
 use farspan_scenario::Resolved;
+use farspan_sweep::{Kind, Sweep};
 use farspan_world::{Cost, PathFacts, Size, World};
+use std::path::Path;
 
 /// Prints the resolved scenario, and as comments below it what it means and costs: the whole is a scenario again.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
+    let name = &args.scenario.scenario;
+    if Kind::of(name).is_ok_and(|kind| kind == Kind::Sweep) {
+        return Err(of_sweep(name));
+    }
     let resolved = args.scenario.request(args.seed).resolve()?;
     let size = Size::of(&resolved)?;
     let lines = match size.is_small() {
@@ -20,6 +26,17 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     }
     output::text(&(text + "\n"));
     Ok(())
+}
+
+/// The error of a sweep in a scenario's place, or what is wrong with the sweep itself.
+fn of_sweep(name: &str) -> Failure {
+    Sweep::read(Path::new(name)).map_or_else(Failure::from, |sweep| {
+        let scenario = sweep.points.first().map_or("SCENARIO", |point| &point.request.scenario);
+        Failure::BadInput(format!(
+            "{name}: this is a sweep, and farspan check takes a scenario; farspan check {scenario} checks the one that it runs, and \
+             --scheme NAME and --set PATH=VALUE one of its settings"
+        ))
+    })
 }
 
 /// Says that a world would take too long, or too much memory, to be looked at.
