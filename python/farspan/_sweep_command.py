@@ -19,7 +19,7 @@ def sweep_on_ray(words: list[str]) -> int:
     try:
         done = execute(plan_of("sweep", text, None, out, jobs), import_ray(), jobs, False if quiet else None)
         counts = Counter(row["status"] for row in done.rows)
-        tables, ending = _farspan.sweep_told(out) if counts["done"] else ("", "")
+        tables, ending, comparisons = _farspan.sweep_told(out) if counts["done"] else ("", "", "[]")
     except (ScenarioError, ModuleNotFoundError) as error:
         return _end(str(error), 2)
     except RunError as error:
@@ -27,7 +27,7 @@ def sweep_on_ray(words: list[str]) -> int:
     except KeyboardInterrupt:
         return _end("interrupted; the same command goes on where it stopped", 130)
     if as_json:
-        print(_document(done, counts, time.perf_counter() - began))
+        print(_document(done, counts, time.perf_counter() - began, json.loads(comparisons)))
     else:
         print(f"{tables}{_text(done, counts)}\n{ending}", end="")
     if not done.failed:
@@ -36,10 +36,11 @@ def sweep_on_ray(words: list[str]) -> int:
     return _end(f"{first}; {done.folder}/runs.parquet has every error, and the next sweep tries them again", 1)
 
 
-def _document(done: Sweep, counts: Counter[str], wall_time_s: float) -> str:
+def _document(done: Sweep, counts: Counter[str], wall_time_s: float, comparisons: list[object]) -> str:
     states = {name: counts[name] for name in ("done", "failed", "not_run")}
     document = {"folder": str(done.folder), "runs": len(done.rows), **states, "reused": done.reused}
     document |= {"partial": counts["not_run"] > 0, "wall_time_s": wall_time_s, "rows": done.rows}
+    document["comparisons"] = comparisons
     return json.dumps(document, indent=2)
 
 
@@ -47,7 +48,8 @@ def _text(done: Sweep, counts: Counter[str]) -> str:
     parts = [(done.reused, "of them were there"), (counts["failed"], "failed"), (counts["not_run"], "not run")]
     told = "".join(f", {count} {what}" for count, what in parts if count)
     files = f"data set: {done.folder}/runs.parquet, views for DuckDB: {done.folder}/views.sql"
-    return f"{counts['done']} runs done{told}\n{files}"
+    runs = "run" if counts["done"] == 1 else "runs"
+    return f"{counts['done']} {runs} done{told}\n{files}"
 
 
 def _end(message: str, code: int) -> int:

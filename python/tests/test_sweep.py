@@ -274,7 +274,7 @@ def test_the_command_hands_a_sweep_to_ray(
     file.write_text(file.read_text().replace(", 7", ""))
     code, out, said = call()
     assert (code, said) == (0, "")
-    assert out.startswith("1 runs done, 1 of them were there\ndata set: ")
+    assert out.startswith("1 run done, 1 of them were there\ndata set: ")
     code, out, said = call("--jobs", "0")
     assert (code, out) == (2, "")
     assert "jobs" in said

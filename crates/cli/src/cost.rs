@@ -40,7 +40,7 @@ pub fn lines(cost: &Cost) -> [String; 4] {
     ]
 }
 
-/// Batch that cost about the same.
+/// Runs that cost about the same.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
     /// How many there are.

@@ -147,7 +147,9 @@ pub struct Itself<'a> {
 ///
 /// `args` begins with the name of the program. Ctrl-C is caught for the whole process, which should have nothing else to do.
 pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &Itself<'_>) -> u8 {
-    parse(args).and_then(|cli| guarded(|| dispatch(cli.command, itself))).map_or_else(|code| code, |()| 0)
+    let words: Vec<OsString> = args.into_iter().collect();
+    let parsed = parse(words.iter().cloned());
+    parsed.and_then(|cli| guarded(|| dispatch(cli.command, &words, itself))).map_or_else(|code| code, |()| 0)
 }
 
 /// The sweep that the arguments of `farspan sweep` ask for, its folder not touched yet: for who runs it elsewhere.
@@ -193,7 +195,7 @@ fn guarded<T>(command: impl FnOnce() -> Result<T, Failure>) -> Result<T, u8> {
     })
 }
 
-fn dispatch(command: Command, itself: &Itself<'_>) -> Result<(), Failure> {
+fn dispatch(command: Command, words: &[OsString], itself: &Itself<'_>) -> Result<(), Failure> {
     match command {
         Command::Demo(demo) => demo::demo(&demo),
         Command::Run(run) => run::run(&run, itself),
@@ -213,7 +215,7 @@ fn dispatch(command: Command, itself: &Itself<'_>) -> Result<(), Failure> {
         Command::Compare(compare) => compare::compare(&compare),
         Command::Report(report) => report::report(&report),
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, itself),
-        Command::Sweep(sweep) => sweep::sweep(&sweep, itself),
+        Command::Sweep(sweep) => sweep::sweep(&sweep, words, itself),
         Command::Plot(plot) => plot::plot(&plot),
         Command::Import(import) => import::import(&import),
         Command::Export(export) => export::export(&export),

@@ -6,7 +6,7 @@ use crate::compare::page as compare_page;
 use crate::progress::{SweepDisplay, catch_interrupts, interrupted};
 use crate::{Failure, Itself, cost, output, report, seeds};
 use clap::Args;
-use farspan_report::{compare, load};
+use farspan_report::{Comparison, comparisons, groups, load};
 use farspan_scenario::{Request, ScenarioError, unknown_name};
 use farspan_sweep::{
     Ask, DataSetError, Finished, Kind, Options, Point, Program, ProgramError, Row, Status, Store, StoreError,
@@ -15,6 +15,7 @@ use farspan_sweep::{
 use farspan_world::clock::now;
 use farspan_world::{World, write};
 use serde_json::{Value, json};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -110,16 +111,26 @@ pub struct SweepPlan {
     pub quiet: bool,
 }
 
-/// Runs every point of a sweep that is not there yet, and makes one data set of all.
-pub fn sweep(args: &SweepArgs, itself: &Itself<'_>) -> Result<(), Failure> {
+/// Runs every point of a sweep that is not there yet, and makes one data set of all. `words` are those of the command line.
+pub fn sweep(args: &SweepArgs, words: &[OsString], itself: &Itself<'_>) -> Result<(), Failure> {
     if args.backend == Backend::Ray {
+        let given: Vec<String> =
+            words.iter().skip(1).map(|word| for_shell(&word.to_string_lossy())).collect();
         return Err(Failure::BadInput(format!(
-            "--backend ray: Ray is reached from Python: pip install 'farspan[ray]', then python -m farspan sweep {} \
-             --backend ray",
-            args.what
+            "--backend ray: Ray is reached from Python: pip install 'farspan[ray]', then python -m farspan {}",
+            given.join(" ")
         )));
     }
     run(&plan(args)?, itself)
+}
+
+/// A word as a shell takes it, in quotes if it has more than letters, digits and what means nothing there.
+fn for_shell(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./,:=+@%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 /// The sweep that the arguments ask for; nothing is written yet.
@@ -178,7 +189,6 @@ pub fn run(plan: &SweepPlan, itself: &Itself<'_>) -> Result<(), Failure> {
     let display = SweepDisplay::new(plan.quiet);
     let finished = execute(&sweep.points, &store, &options, &display)?;
     drop(display);
-    warn(&finished);
     let rows = rows(&sweep.points, &store, &finished);
     write_data_set(&store, &rows)?;
     let reused = finished.iter().filter(|finished| finished.reused).count();
@@ -187,8 +197,13 @@ pub fn run(plan: &SweepPlan, itself: &Itself<'_>) -> Result<(), Failure> {
         true => told(out)?,
         false => Told::default(),
     };
+    // Tables say what their runs warn of.
+    if plan.json || told.tables.is_empty() {
+        warn(&finished);
+    }
     if plan.json {
-        output::json(&document(out, &rows, counts, reused, began.elapsed().as_secs_f64()));
+        let seconds = began.elapsed().as_secs_f64();
+        output::json(&document(out, &rows, counts, (reused, seconds), &told.comparisons));
     } else {
         output::text(&(told.tables + &text(out, sweep, counts, reused) + &told.ending));
     }
@@ -265,6 +280,8 @@ pub struct Told {
     pub tables: String,
     /// Where its report is, and how to see the tables otherwise.
     pub ending: String,
+    /// All of them, as `farspan compare --json` has them.
+    pub comparisons: Vec<Comparison>,
 }
 
 /// Writes the report of a sweep that has ended.
@@ -272,19 +289,23 @@ pub fn told(out: &Path) -> Result<Told, Failure> {
     report::beside(out)?;
     let folder = out.display();
     let ending = format!("report: {folder}/report.html; the same again: farspan sweep {folder}/sweep.toml\n");
-    let compared = load(&[out.to_owned()]).and_then(|runs| compare(runs, None));
-    Ok(match compared {
-        Ok((comparisons, _)) if comparisons.len() <= MOST_TABLES => {
+    let groups = groups(load(&[out.to_owned()])?);
+    if groups.iter().all(|group| group.arms.len() < 2) {
+        let lone =
+            format!("no table: one scheme at each point; farspan plot {folder} --x KEY --y FIELD draws it\n");
+        return Ok(Told { ending: ending + &lone, ..Told::default() });
+    }
+    Ok(match comparisons(&groups) {
+        Ok(comparisons) if comparisons.len() <= MOST_TABLES => {
             let tables = comparisons.iter().map(|comparison| compare_page(comparison) + "\n").collect();
-            Told { tables, ending }
+            Told { tables, ending, comparisons }
         }
-        Ok((comparisons, _)) => {
+        Ok(comparisons) => {
             let more =
                 format!("{} comparisons, a table of each: farspan compare {folder}\n", comparisons.len());
-            Told { tables: String::new(), ending: ending + &more }
+            Told { tables: String::new(), ending: ending + &more, comparisons }
         }
-        // One scheme at each point has nothing beside it.
-        Err(error) => Told { tables: String::new(), ending: format!("{ending}no table: {error}\n") },
+        Err(error) => Told { ending: format!("{ending}no table: {error}\n"), ..Told::default() },
     })
 }
 
@@ -308,18 +329,25 @@ fn first_failure(rows: &[Row]) -> Option<String> {
     failed.json()["error"].as_str().map(str::to_owned)
 }
 
-fn document(out: &Path, rows: &[Row], counts: Counts, reused: usize, wall_time_s: f64) -> Value {
+fn document(
+    out: &Path,
+    rows: &[Row],
+    counts: Counts,
+    (reused, wall_time_s): (usize, f64),
+    comparisons: &[Comparison],
+) -> Value {
     let Counts { done, failed, not_run } = counts;
     json!({
         "folder": out, "runs": rows.len(), "done": done, "failed": failed, "not_run": not_run, "reused": reused,
         "partial": not_run > 0, "wall_time_s": wall_time_s,
         "rows": rows.iter().map(Row::json).collect::<Vec<_>>(),
+        "comparisons": comparisons,
     })
 }
 
 fn text(out: &Path, sweep: &Sweep, counts: Counts, reused: usize) -> String {
     let Counts { done, failed, not_run } = counts;
-    let mut text = format!("{done} runs done");
+    let mut text = format!("{done} {} done", if done == 1 { "run" } else { "runs" });
     for (count, what) in [(reused, "of them were there"), (failed, "failed"), (not_run, "not run")] {
         if count > 0 {
             text += &format!(", {count} {what}");

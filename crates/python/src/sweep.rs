@@ -162,12 +162,13 @@ pub fn sweep_plan(py: Python<'_>, args: Vec<OsString>) -> PyResult<Asked> {
     Ok((plan.sweep.text, plan.out, plan.jobs, plan.json, plan.quiet))
 }
 
-/// Writes the report of a sweep that has ended, and gives what the command prints: tables, and where everything is.
+/// Writes the report of a sweep that has ended, and gives what the command prints: tables, where everything is, and the comparisons as JSON.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
-pub fn sweep_told(py: Python<'_>, out: PathBuf) -> PyResult<(String, String)> {
+pub fn sweep_told(py: Python<'_>, out: PathBuf) -> PyResult<(String, String, String)> {
     let told = error::guarded(py, || farspan_cli::sweep_told(&out))?;
-    told.map(|told| (told.tables, told.ending)).map_err(|message| error::failed(py, &message))
+    told.map(|told| (told.tables, told.ending, json!(told.comparisons).to_string()))
+        .map_err(|message| error::failed(py, &message))
 }
 
 /// Lets Python's signal handlers and the callback speak.

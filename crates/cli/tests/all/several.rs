@@ -119,12 +119,38 @@ fn tables_of_a_small_grid_are_printed_and_of_a_large_one_named() {
 }
 
 #[test]
+fn warnings_and_differences_are_said_once_in_tables_and_in_the_document() {
+    let folder = Folder::new("said");
+    let out = folder.path("a");
+    // Control of rates needs a network without losses.
+    let two = small("run", &["--scheme", "uno,hpcc", "--out", &out]);
+    let tables = farspan(&two);
+    let told = document(&[&two[..], &["--json"]].concat());
+    let comparison = &told["comparisons"][0];
+    let warnings = comparison["warnings"].as_array().unwrap();
+    assert!(!warnings.is_empty(), "{comparison}");
+    for warning in warnings {
+        let line = format!("warning: {}\n", warning.as_str().unwrap());
+        assert_eq!(stdout(&tables).matches(&line).count(), 1, "{line}");
+    }
+    assert_eq!(stderr(&tables).matches("warning").count(), 0, "{}", stderr(&tables));
+    let compared = document(&["compare", &out, "--json"]);
+    assert_eq!(told["comparisons"], compared["comparisons"]);
+    assert!(!comparison["setup"]["differ"].as_array().unwrap().is_empty(), "{comparison}");
+    let row = told["rows"][0].as_object().unwrap();
+    assert!(!row.keys().any(|key| key.starts_with("setup_intra") || key == "setup_inter"), "{row:?}");
+}
+
+#[test]
 fn a_grid_under_one_scheme_has_nothing_beside_it() {
     let folder = Folder::new("lone");
     let out = folder.path("a");
     let output = farspan(&small("run", &["--grid", "topology.buffer=64KiB,1MiB", "--out", &out]));
     let text = stdout(&output);
-    assert!(output.status.success() && text.contains("no table: nothing to compare"), "{output:?}");
+    let plot = format!("no table: one scheme at each point; farspan plot {out} --x KEY --y FIELD draws it\n");
+    assert!(output.status.success() && text.ends_with(&plot), "{output:?}");
+    let one = farspan(&small("run", &["--grid", "topology.buffer=64KiB", "--out", &out]));
+    assert!(stdout(&one).starts_with("1 run done, 1 of them were there\n"), "{one:?}");
 }
 
 #[test]
@@ -209,6 +235,8 @@ fn a_file_says_itself_whether_it_is_a_scenario_or_a_sweep() {
     let neither = file("n.toml", "flows = 3\n");
     let said = refused(&["run", &sweep, "--scheme", "uno"]);
     assert!(said.contains("this is a sweep") && said.contains(&format!("farspan sweep {sweep}")), "{said}");
+    let said = refused(&["check", &sweep]);
+    assert!(said.contains("this is a sweep") && said.contains("farspan check bench/fat-tree"), "{said}");
     let said = refused(&["run", &sweep, "--scheme", "uno,dctcp"]);
     assert!(said.contains(&format!("farspan sweep {sweep}")), "{said}");
     for option in [["--scheme", "uno"], ["--seeds", "1..3"], ["--set", "topology.k=4"], ["--same", "coding"]]
@@ -269,6 +297,11 @@ fn bad_input_exits_with_2_and_leaves_nothing() {
         (
             &["--grid", "topology.bufer=1MiB,2MiB"],
             "--grid topology.bufer=1MiB,2MiB: topology.bufer: unknown key",
+        ),
+        (&["--grid", "seed=1,2", "--seeds", "5"], "--grid seed=1,2: seed is given by --seeds 5, too"),
+        (
+            &[two[0], two[1], "--set", "seed=1", "--seeds", "5"],
+            "--set seed=1: seed is given by --seeds 5, too",
         ),
         (&["--grid", "topology.buffer"], "write --grid PATH=V1,V2"),
         (&["--grid", "topology.k=4,8"], "--set topology.k=4, too"),

@@ -170,13 +170,11 @@ fn bad_input_exits_with_2_before_anything_is_written() {
     assert!(stderr(&output).contains("s.toml:1:1: schemes: unknown key"), "{}", stderr(&output));
     assert!(!folder.out().exists());
     let file = folder.sweep("");
-    let ray = sweep(&file, &["--backend", "ray"]);
-    let said = stderr(&ray);
-    assert!(
-        ray.status.code() == Some(2)
-            && said.contains("python -m farspan sweep")
-            && said.contains("--backend ray")
-    );
+    let asked = ["--scheme", "uno", "--grid", "topology.link[\"it's->*\"].delay=1us,2us", "--backend", "ray"];
+    let ray = sweep("bench/fat-tree", &asked);
+    let words = "python -m farspan sweep bench/fat-tree --quiet --json --jobs 2 --scheme uno \
+                 --grid 'topology.link[\"it'\\''s->*\"].delay=1us,2us' --backend ray\n";
+    assert!(ray.status.code() == Some(2) && stderr(&ray).ends_with(words), "{}", stderr(&ray));
     assert!(!folder.out().exists());
     // Without an ending, the file's name is that of its folder.
     fs::copy(&file, folder.out()).unwrap();
