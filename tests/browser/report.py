@@ -392,10 +392,16 @@ def swept(browser: Browser, farspan: str, folder: Path) -> None:
     same("the first chart", browser.run("return document.querySelector('.chart').id"), "over-chart")
     chosen = "[...document.querySelectorAll('#over-choice select')].map((select) => select.selectedOptions[0].textContent)"
     number, key, rest = browser.run(f"return {chosen}")
-    same("what is chosen first", [number, {key, rest} & {"512KiB", "1ms"} != set()], ["inter p99 FCT", True])
+    same("what is chosen first", [number, key, rest], ["inter p99 FCT", "topology.wan.rtt", "512KiB"])
+    caption = browser.texts("#over-caption")[0]
+    command = "farspan plot DIR --x topology.wan.rtt --y fct.inter.p99_us --where topology.buffer=512KiB"
+    same("the caption", ["∞" in caption, caption.endswith(f"The same as a figure: {command}")], [False, True])
+    subprocess.run([*command.replace("DIR", "s").split(), "-o", "same.svg"], executable=farspan, cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=60)
     choose = "const select = document.querySelectorAll('#over-choice select')[%d]; select.value = %d; select.dispatchEvent(new Event('change'))"
     browser.run(choose % (1, 1))
     browser.until("another axis", f"{lines} === 2 && {chosen}[1] !== '{key}'")
+    ticks = "[...document.querySelectorAll('#over-chart .role-axis-label text')].map((text) => text.textContent)"
+    browser.until("sizes as they were written", f"{ticks}.includes('512 KiB') && {ticks}.includes('1 MiB')")
     browser.run(choose % (0, 1))
     browser.until("another number", f"{chosen}[0] !== '{number}' && {lines} === 2")
     if said := browser.said():

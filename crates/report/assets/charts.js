@@ -11,6 +11,7 @@ const labels = (units) => units.map(([size, unit]) => `abs(datum.value) >= ${siz
 const AXIS = {
   us: labels([[1e6, " s"], [1e3, " ms"], [1, " µs"]]) + " : datum.value == 0 ? '0' : format(datum.value * 1000, '~g') + ' ns'",
   bytes: labels([[1e9, " GB"], [1e6, " MB"], [1e3, " KB"]]) + " : format(datum.value, '~g') + ' B'",
+  binary: labels([[2 ** 30, " GiB"], [2 ** 20, " MiB"], [2 ** 10, " KiB"]]) + " : format(datum.value, '~g') + ' B'",
   rate: labels([[1e9, " Gb/s"], [1e6, " Mb/s"], [1e3, " kb/s"]]) + " : format(datum.value, '~g')",
   number: "format(datum.value, '~g')",
 };

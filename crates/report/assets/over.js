@@ -29,20 +29,57 @@ function overSelect(label, texts, chosen, then) {
   return h("label", {}, `${label} `, h("select", { onchange: (event) => { then(Number(event.target.value)); overAxis(); } }, options));
 }
 
-/** Whether values are better shown on a logarithmic axis: they span more than a decade, and their steps grow. */
-function overLog(values) {
+/** Whether values span more than a decade. */
+const overWide = (values) => Math.min(...values) > 0 && Math.max(...values) > 10 * Math.min(...values);
+
+/** Whether the steps between values grow. */
+function overGrows(values) {
   const sorted = [...new Set(values)].sort((a, b) => a - b);
-  const [first, last] = [sorted[0], sorted[sorted.length - 1]];
-  const [start, end] = [sorted[1] - first, last - sorted[sorted.length - 2]];
-  return first > 0 && last > 10 * first && (sorted.length < 3 || end > 2 * start);
+  return sorted.length < 3 || sorted.at(-1) - sorted.at(-2) > 2 * (sorted[1] - sorted[0]);
 }
 
-/** Ticks at 1, 2 and 5 from the last at or below the smallest value to the first at or above the largest. */
-function overTicks(values) {
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  const ticks = [];
-  for (let decade = Math.floor(Math.log10(low)); decade <= Math.ceil(Math.log10(high)); decade++) ticks.push(...[1, 2, 5].map((step) => Number(`${step}e${decade}`)));
-  return ticks.filter((tick, i) => (ticks[i + 1] ?? Infinity) > low && (ticks[i - 1] ?? 0) < high);
+/** The name of a number; without the port that a group's heading names, if it is not that of all groups. */
+function overName(path) {
+  const names = new Set(report.groups.map(({ measures }) => measures.find((measure) => measure.path === path).name));
+  const [name] = names;
+  return names.size > 1 ? name.replace(/ \([^()]*\)$/, "") : name;
+}
+
+/** The points of the chart. */
+function overRows() {
+  const axis = report.axes[over.x];
+  return overGroups().flatMap(({ group, g }) => {
+    const m = group.measures.findIndex(({ path }) => path === over.path);
+    const show = SHOW[group.measures[m].unit];
+    return group.arms.flatMap((arm) => {
+      const [spread, , port] = arm.numbers[m] || [];
+      if (!spread) return [];
+      const [y, low, high] = spread;
+      const text = y == null ? "∞" : `${show(y)}${arm.runs.length > 1 ? ` [${show(low)}, ${high == null ? "∞" : show(high)}]` : ""}`;
+      return [{ arm: arm.name, x: axis.values ? axis.values[g] : axis.names[g], at: axis.names[g], y, low, high, text, port: port || group.measures[m].name }];
+    });
+  });
+}
+
+/** A word of a command line. */
+const quoted = (word) => (/^[\w.,:=+/@%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
+/** The command that draws the same. */
+function overCommand() {
+  const only = report.axes.filter((axis, i) => i !== over.x).map(({ key }) => `--where ${quoted(`${key}=${over.fixed[key]}`)}`);
+  return ["farspan plot DIR --x", quoted(report.axes[over.x].key), "--y", over.path.slice(1).replaceAll("/", "."), ...only].join(" ");
+}
+
+function overCaption() {
+  const rows = overRows();
+  const seeds = Math.max(...overGroups().flatMap(({ group }) => group.arms.map((arm) => arm.runs.length)), 0);
+  const band = seeds < 6 ? "Band: smallest to largest; a 95% interval takes six seeds." : "Band: its 95% bootstrap interval.";
+  return [
+    seeds > 1 ? `Median over ${seeds} seeds. ${band}` : "One seed.",
+    rows.some(({ y, high }) => y == null || high == null) ? "∞: flows did not end, or rates never converged." : "",
+    over.path.startsWith("/queues/bottleneck") && new Set(rows.map(({ port }) => port)).size > 1 ? "The bottleneck is not the same port in all runs." : "",
+    `The same as a figure: ${overCommand()}`,
+  ].filter(Boolean).join(" ");
 }
 
 function overAxis() {
@@ -60,28 +97,18 @@ function overAxis() {
   });
   const keys = axes.map(({ key }) => key);
   fill("over-choice",
-    overSelect("Number", measures.map(({ name }) => name), measures.findIndex(({ path }) => path === over.path), (i) => { over.path = measures[i].path; }),
+    overSelect("Number", measures.map(({ path }) => overName(path)), measures.findIndex(({ path }) => path === over.path), (i) => { over.path = measures[i].path; }),
     keys.length > 1 ? overSelect("over", keys, over.x, (i) => { over.x = i; }) : h("span", {}, `over ${keys[0]}`),
     others);
   draw("over-chart", overChart);
-  const seeds = Math.max(...overGroups().flatMap(({ group }) => group.arms.map((arm) => arm.runs.length)), 0);
-  byId("over-caption").textContent = `${seeds > 1 ? `Median over ${seeds} seeds. ${seeds < 6 ? "Band: smallest to largest; a 95% interval takes six seeds." : "Band: its 95% bootstrap interval."}` : "One seed."} ∞: flows did not end, or rates never converged. The same as a figure: farspan plot DIR --x ${keys[over.x]} --y ${over.path.slice(1).replaceAll("/", ".")}.`;
+  byId("over-caption").textContent = overCaption();
 }
 
 function overChart() {
   const axis = report.axes[over.x];
-  const { unit, name } = overMeasures().find(({ path }) => path === over.path);
-  const show = SHOW[unit];
-  const rows = overGroups().flatMap(({ group, g }) => {
-    const m = group.measures.findIndex(({ path }) => path === over.path);
-    return group.arms.flatMap((arm) => {
-      const spread = (arm.numbers[m] || [null])[0];
-      if (!spread) return [];
-      const [y, low, high] = spread;
-      const text = y == null ? "∞" : `${show(y)}${arm.runs.length > 1 ? ` [${show(low)}, ${high == null ? "∞" : show(high)}]` : ""}`;
-      return [{ arm: arm.name, x: axis.values ? axis.values[g] : axis.names[g], at: axis.names[g], y, low, high, text }];
-    });
-  });
+  const { unit } = overMeasures().find(({ path }) => path === over.path);
+  const name = overName(over.path);
+  const rows = overRows();
   if (!rows.length) return null;
   const finite = rows.filter((row) => row.y != null);
   const most = Math.max(...finite.map((row) => Math.max(row.y, row.high ?? row.y)), 0);
@@ -89,8 +116,10 @@ function overChart() {
   const names = [...new Set(rows.map((row) => row.arm))];
   const color = byArm({ scale: { domain: names }, legend: { symbolOpacity: 1 } });
   const heights = finite.flatMap((row) => [row.y, row.low, row.high ?? row.y]);
-  const ticks = Math.max(...heights) > 10 * Math.min(...heights) && Math.min(...heights) > 0 ? overTicks(heights) : null;
+  const up = overWide(heights) ? logarithmic(heights, 8) : { scale: {}, ticks: { tickCount: 6 } };
   const places = [...new Set(rows.map((row) => row.x))];
+  const across = axis.values && overWide(places) && overGrows(places) ? logarithmic(places, 8) : { scale: { zero: false, nice: false }, ticks: {} };
+  const sizes = axis.unit === "bytes" && places.every((place) => place % 1024 === 0) ? "binary" : axis.unit;
   const shown = { us: "us", bytes: "bytes", bps: "rate" }[unit] || "number";
   const known = { transform: [{ filter: "datum.y != null" }] };
   const tooltip = [{ field: "arm", title: "run" }, { field: "at", title: axis.key }, { field: "text", title: name }];
@@ -99,14 +128,14 @@ function overChart() {
     data: { values },
     encoding: {
       x: axis.values
-        ? { field: "x", type: "quantitative", scale: { ...(overLog(places) ? { type: "log" } : { zero: false }), nice: false, padding: 12 }, axis: { title: axis.key, labelExpr: AXIS[axis.unit], values: places.length <= 8 ? places : undefined, grid: false } }
+        ? { field: "x", type: "quantitative", scale: { ...across.scale, padding: 12 }, axis: { title: axis.key, labelExpr: AXIS[sizes], ...(places.length <= 8 ? { values: places } : across.ticks), grid: false } }
         : { field: "x", type: "nominal", sort: null, axis: { title: axis.key, labelAngle: 0 } },
       color, tooltip,
     },
     layer: [
       { ...known, mark: { type: axis.values ? "area" : "rule", opacity: axis.values ? 0.15 : 0.5 }, encoding: { y: { field: "low", type: "quantitative" }, y2: { field: "high" }, tooltip: { value: null } } },
       { ...known, mark: { type: "line", opacity: axis.values ? 1 : 0 }, encoding: { y: { field: "y", type: "quantitative" }, strokeDash: byArm({ scale: { domain: names, range: DASHES } }) } },
-      { ...known, mark: { type: "point", filled: true, opacity: 1, size: 45 }, encoding: { y: { field: "y", type: "quantitative", scale: ticks ? { type: "log", nice: false, domain: [ticks[0], ticks[ticks.length - 1]] } : {}, axis: { title: name, labelExpr: AXIS[shown], ...(ticks ? { values: ticks } : { tickCount: 6 }) } }, shape: byArm({ scale: { domain: names } }) } },
+      { ...known, mark: { type: "point", filled: true, opacity: 1, size: 45 }, encoding: { y: { field: "y", type: "quantitative", scale: up.scale, axis: { title: name, labelExpr: AXIS[shown], ...up.ticks } }, shape: byArm({ scale: { domain: names } }) } },
       ...(finite.length === rows.length ? [] : [{ transform: [{ filter: "datum.y == null" }], mark: { type: "text", text: "∞", fontSize: 15, dy: 4 }, encoding: { y: { value: 4 } } }]),
     ],
   };
