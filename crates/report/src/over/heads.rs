@@ -121,6 +121,9 @@ fn names(key: &str) -> Vec<&str> {
 
 /// A key as errors and suggestions write it: `topology.link['a->b'].delay` is `topology.link["a->b"].delay`.
 pub(crate) fn written(key: &str) -> String {
+    if !key.contains('[') {
+        return key.to_owned();
+    }
     names(key).into_iter().fold(String::new(), |path, name| join(&path, name))
 }
 

@@ -199,6 +199,9 @@ fn a_pattern_stands_in_quotes_of_either_kind() {
         run.parameters = [("topology.link['a.1->b*'].delay".to_owned(), rtt)].into();
     }
     assert!(over(&runs, &Asked { x: "topology.link[\"a.1->b*\"].delay", ..ASKED }).is_ok());
+    // A key without quotes is named as it was given.
+    let said = refused(&runs, Asked { x: "topology.link.delay", ..ASKED });
+    assert!(said.starts_with("--x topology.link.delay: no run has it"), "{said}");
     // A bracket that nothing closes is a part of a name.
     assert!(refused(&runs, Asked { x: "topology.link['a", ..ASKED }).contains("no run has it"));
 }
