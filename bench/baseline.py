@@ -25,7 +25,7 @@ RUN = ("scenario", "scheme", "profile", "set")
 PROFILES = ("paper", "artifact")
 # Sizes at which all runs together take minutes.
 SMALL_TREE = "topology.pods=2 topology.hosts_per_tor=4 workload.duration=200us"
-SETS = {"steady/websearch": "workload.flows=600 stop.time=60ms", "uno/steady": "stop.time=12ms", "uno/incast-*": "workload.flow_size=64MiB", "uno/phantom": "workload.flow_size=64MiB",
+SETS = {"steady/websearch": "workload.flows=100 stop.time=25ms", "uno/steady": "stop.time=12ms", "uno/incast-*": "workload.flow_size=64MiB", "uno/phantom": "workload.flow_size=64MiB",
         "reps/*": "topology.k=8", "ndp/*": "topology.k=8", "oscar/queue-nonempty": "workload.duration=20ms stop.time=20ms",
         "proxy/size": "scheme.proxy.kind=streamlined scheme.ports.overflow=trim workload.flow_size=15MB",
         "proxy/latency": "scheme.proxy.kind=naive", "oscar/testbed-all-to-all": "workload.flow_size=200KB",
