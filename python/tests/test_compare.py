@@ -89,7 +89,7 @@ PARTS = {
 
 @pytest.mark.parametrize("part", PARTS)
 def test_one_part_that_is_changed_is_named_and_no_other(part: str, tmp_path: Path) -> None:
-    base = {**SMALL, "scheme.ports.pool": "{ size = '64MiB' }"}
+    base = {**SMALL, "scheme.ports.pool": {"size": "64MiB"}}
     runs = [
         fs.run(INCAST, scheme="uno-noec", seed=1, set={**base, **changed}, out=tmp_path / name)
         for name, changed in [("base", {}), ("other", PARTS[part])]

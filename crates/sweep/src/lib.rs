@@ -13,7 +13,7 @@
 //! assert_eq!(sweep.points[0].resolved.scheme(), "uno");
 //!
 //! let error = Sweep::parse("sweep.toml", "scenario = 'uno/incast-outer'\n", None).unwrap_err();
-//! assert!(error.to_string().contains("did you mean \"uno/incast-inter\"?"));
+//! assert!(error.to_string().contains("did you mean \"uno/incast-inter\""));
 //! # Ok::<(), farspan_scenario::ScenarioError>(())
 //! ```
 #![forbid(unsafe_code)]

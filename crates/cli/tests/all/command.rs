@@ -161,7 +161,7 @@ fn the_table_is_for_people() {
     let output =
         farspan(&[&["run", "uno/incast-mixed", "--set", "workload.flow_size=64KiB"][..], &seeds].concat());
     let text = stdout(&output);
-    assert!(text.contains("95% interval of the median"));
+    assert!(text.contains("interval of less than 95% of the median"));
     assert!(text.contains("note: 2 seeds: an interval of the median reaches 95% from 6 seeds on"), "{text}");
     assert!(text.contains("inf: flows did not end"), "{text}");
 }
@@ -351,7 +351,10 @@ fn runs_are_paired_by_seed() {
     assert!(comparison["notes"].to_string().contains("only uno has seeds 1"), "{}", comparison["notes"]);
     assert!(std::fs::read_to_string(&page).unwrap().contains("over uno: only uno has seeds 1"));
     let text = stdout(&farspan(&["compare", &uno, &gemini, "--baseline", "gemini"]));
-    assert!(text.contains("over gemini") && text.contains("[95% bootstrap interval]"), "{text}");
+    assert!(
+        text.contains("over gemini") && text.contains("[interval of less than 95% by bootstrap]"),
+        "{text}"
+    );
 }
 
 #[test]
