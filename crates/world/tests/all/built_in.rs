@@ -59,7 +59,9 @@ fn every_scenario_builds_under_every_profile() {
                         text.starts_with("probes.rate_interval") && scenario.name.starts_with("oscar/");
                     let is_said = of_papers.iter().any(|words| text.starts_with(words))
                         || text.contains("was made for lossless fabrics");
-                    !is_meant && !is_said
+                    // What has a natural name overloads nothing, and its windows fit.
+                    let is_of_a_paper = !scenario.name.starts_with("steady/");
+                    !(is_of_a_paper && (is_meant || is_said))
                 });
                 assert_eq!(warnings, [] as [&str; 0], "{}", scenario.name);
             }
