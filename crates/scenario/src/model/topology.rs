@@ -69,7 +69,7 @@ pub struct TopologyText {
     pub two_sites: Option<bool>,
     /// The links between the sites.
     pub wan: Option<WanText>,
-    /// From_file: values for the parameters of the file, by name, in place of those in its table [parameters]. Default: the file's.
+    /// From_file: values for the parameters of the file, by name, in place of those that it states. Default: the file's.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, Parameter>,
     /// Changes of links, by name or pattern, such as "west-*->east-*": * stands for any text, and both directions are meant. Where

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 /// A farspan topology: sites, nodes, links, and where asked for the ports that packets take.
 ///
-/// Names may be ranges: "host[0..15]" is host0 to host15, "core[1..15 step 4]" is core1, core5, core9, core13, "leaf[0,2]" leaf0 and leaf2. Quantities
-/// are text with a unit, as in scenarios.
+/// Names may be ranges: "host[0..15]" is host0 to host15, "core[1..15 step 4]" is core1, core5, core9, core13, `leaf[0,2]` is
+/// leaf0 and leaf2. Quantities are text with a unit, as in scenarios.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TopologyFile {
