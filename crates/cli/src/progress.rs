@@ -16,11 +16,18 @@ use std::time::{Duration, Instant};
 /// Set by Ctrl-C.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
+/// Signals that follow one another faster are one: `timeout` sends to the process and then to its group, which holds it.
+const ONE_SIGNAL: Duration = Duration::from_millis(300);
+
 /// From now on Ctrl-C ends runs early; a second one ends the process.
 pub fn catch_interrupts() {
-    let handler = || {
-        if INTERRUPTED.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+    let mut first: Option<Instant> = None;
+    let handler = move || match first {
+        Some(at) if at.elapsed() >= ONE_SIGNAL => std::process::exit(130),
+        Some(_) => {}
+        None => {
+            first = Some(now());
+            INTERRUPTED.store(true, Ordering::Relaxed);
         }
     };
     if ctrlc::set_handler(handler).is_err() {

@@ -253,7 +253,9 @@ fn an_interrupted_run_leaves_readable_partial_results() {
         .spawn()
         .unwrap();
     std::thread::sleep(std::time::Duration::from_millis(1500));
-    assert!(Command::new("kill").args(["-INT", &command.id().to_string()]).status().unwrap().success());
+    // As `timeout` does: to the process, and then to its group, which holds it.
+    let twice = format!("kill -INT {0} && kill -INT {0}", command.id());
+    assert!(Command::new("sh").args(["-c", &twice]).status().unwrap().success());
     let output = command.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     let printed: Value = serde_json::from_str(&stdout(&output)).unwrap();
