@@ -1,11 +1,12 @@
 //! The cost of a run on this machine, before it runs.
 
+use crate::assemble::usual_nic;
 use crate::clock::{cpu_time, now};
 use crate::memory::OF_RECORD;
 use crate::runner::peak_rss;
 use crate::{EngineKind, Estimate, Progress, World, run};
 use farspan_scenario::Resolved;
-use farspan_sim::{ProbeKind, Probes, Spec};
+use farspan_sim::{Flow, ProbeKind, Probes, Spec};
 use farspan_units::{FlowId, Time};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -119,7 +120,7 @@ impl Trial {
         // By time as in the second half: the network fills first.
         let hops = (last.packet_hops - middle.packet_hops).max(1) as f64;
         let rate = hops / ((last.now - middle.now).as_ps().max(1) as f64);
-        let until_stop = rate * (stop - last.now).as_ps() as f64;
+        let until_stop = rate * stop.since(last.now).as_ps() as f64;
         let (sent, left) = (last.packet_hops as f64, counted.saturating_sub(last.packet_hops));
         let until_delivered = match last.fraction > middle.fraction {
             // By payload as in all of it: what is sent again there stands for what will be.
@@ -151,6 +152,20 @@ impl Trial {
     }
 }
 
+/// How much longer than alone a flow takes in a busy network, about.
+const BUSY: f64 = 3.0;
+
+/// When the run ends, if its flows need no longer than they do in a busy network: with a warm-up it goes on only until the measured
+/// flows have ended.
+fn likely_end(spec: &Spec) -> Time {
+    let nic = usual_nic(&spec.network);
+    let end = |flow: &Flow| flow.start + nic.transmission(flow.size).mul_f64(BUSY);
+    let measured = spec.flows.iter().filter(|flow| flow.measured).map(end).max();
+    measured
+        .filter(|_| spec.stop.when_measured_end.is_some())
+        .map_or(spec.stop.time, |end| end.min(spec.stop.time))
+}
+
 impl Cost {
     /// Tries the run out on this machine: short runs end within the trial.
     #[must_use]
@@ -158,7 +173,7 @@ impl Cost {
         let trial = Trial::of(resolved, world);
         let estimate = world.estimate();
         let (middle, last) = (&trial.middle, &trial.last);
-        let (to_come, end) = trial.to_come(world.spec.stop.time, estimate.packet_hops);
+        let (to_come, end) = trial.to_come(likely_end(&world.spec), estimate.packet_hops);
         let hops = last.run.packet_hops - middle.run.packet_hops;
         let speed = hops as f64 / (last.cpu - middle.cpu).as_secs_f64().max(1e-6);
         let samples = trial.samples(&world.spec, end);
@@ -178,6 +193,7 @@ impl Cost {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farspan_scenario::Request;
 
     /// Half of a trial, which has come so far.
     fn moment(us: u64, fraction: f64, packet_hops: u64) -> Moment {
@@ -207,5 +223,20 @@ mod tests {
         assert_eq!(to_come(middle, last, 100), (4000.0, 100.0));
         let (middle, last) = (moment(10, 0.0, 300), moment(20, 0.0, 500));
         assert_eq!(to_come(middle, last, 1000), (500.0, 45.0), "yet: as many as were counted");
+    }
+
+    #[test]
+    fn with_a_warm_up_a_run_ends_soon_after_its_measured_flows_have_begun() {
+        let end = |warmup: &str| {
+            let set = vec!["workload.flows=20".to_owned(), "stop.time=1s".to_owned(), warmup.to_owned()];
+            let resolved = Request { set, ..Request::new("topology/leaf-spine") }.resolve().unwrap();
+            let spec = World::build(&resolved).unwrap().spec;
+            let last = spec.flows.iter().filter(|flow| flow.measured).map(|flow| flow.start).max().unwrap();
+            (likely_end(&spec).since(last).as_secs_f64(), spec.stop.time.since(last).as_secs_f64())
+        };
+        let (soon, stop) = end("measure.warmup=1ms");
+        assert!(soon > 0.0 && soon < 0.1 && stop > 0.9, "{soon} {stop}");
+        let (all, stop) = end("measure.warmup=0ms");
+        assert_eq!(all, stop);
     }
 }

@@ -59,7 +59,7 @@ impl Job {
     pub fn world(&self) -> Result<World, ScenarioError> {
         let mut world = World::build(&self.resolved)?;
         for (class, control) in &self.controls {
-            world.set_control(*class, control.clone());
+            world.set_control(&self.resolved, *class, control.clone());
         }
         world.trace(&self.trace, &self.pcap)?;
         Ok(world)

@@ -13,6 +13,7 @@ mod traffic;
 mod warnings;
 
 pub use collectives::CollectivePlan;
+pub(crate) use network::usual_nic;
 
 use farspan_fabric::switch::Routing;
 use farspan_fabric::{Network, Routes};
@@ -214,8 +215,8 @@ impl World {
     }
 
     /// Puts a control from outside in the place of the scheme's, for the flows of a class. All else stays as the scheme has
-    /// it: path selection, recovery, coding, and what its own control asks of the ports.
-    pub fn set_control(&mut self, class: Class, control: congestion::Custom) {
+    /// it: path selection, recovery, coding, and what its own control asks of the ports. Warnings are those of the new control.
+    pub fn set_control(&mut self, resolved: &Resolved, class: Class, control: congestion::Custom) {
         let (scheme, replaced) = match class {
             Class::Intra => (&mut self.spec.intra, &mut self.replaced[0]),
             Class::Inter => (&mut self.spec.inter, &mut self.replaced[1]),
@@ -227,6 +228,8 @@ impl World {
         let profile = FlowProfile::new(acks, &congestion, scheme.recovery.policy);
         scheme.profile = FlowProfile { repeats_marks, persistent, ..profile };
         (scheme.congestion, scheme.on_nack) = (congestion, None);
+        let routes = Routes::new(&self.spec.network, resolved.seed());
+        self.warnings = warnings::of(resolved, self, &routes);
     }
 
     /// The scheme's name in results: `named`, or for classes whose control was replaced, that control's.

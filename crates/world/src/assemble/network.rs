@@ -316,7 +316,7 @@ fn wan_links(network: &Network, routes: &Routes, sites: &workload::Sites) -> Vec
 }
 
 /// The rate that most NICs have; of several, the highest.
-pub(super) fn usual_nic(network: &Network) -> Rate {
+pub(crate) fn usual_nic(network: &Network) -> Rate {
     let mut rates: BTreeMap<u64, u32> = BTreeMap::new();
     for link in network.links.iter().filter(|link| link.tier == Tier::HostUp) {
         *rates.entry(link.rate.as_bps()).or_default() += 1;

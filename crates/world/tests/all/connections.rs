@@ -1,6 +1,6 @@
 //! Flows of a pair on one connection, from the scenario to the results.
 
-use farspan_scenario::Request;
+use farspan_scenario::{Request, Resolved};
 use farspan_sim::{EngineKind, Trace};
 use farspan_transport::Class;
 use farspan_transport::congestion::{
@@ -13,11 +13,15 @@ use farspan_world::World;
 const FLOWS: &str = "workload=[{kind=\"pairs\", pairs=[[0,1],[0,1],[0,1]], flow_size=\"40KiB\", start=\"5us\"}, \
                      {kind=\"pairs\", pairs=[[2,3],[2,3]], flow_size=\"10KiB\"}]";
 
-fn world(set: &[&str]) -> World {
+fn resolved(set: &[&str]) -> Resolved {
     let all =
         ["transport.connections=per_pair", "scheme.name=dctcp", "topology={kind=\"star\", hosts=4}", FLOWS];
     let set = all.iter().chain(set).map(|set| (*set).to_owned()).collect();
-    World::build(&Request { set, ..Request::new("uno/permutation") }.resolve().unwrap()).unwrap()
+    Request { set, ..Request::new("uno/permutation") }.resolve().unwrap()
+}
+
+fn world(set: &[&str]) -> World {
+    World::build(&resolved(set)).unwrap()
 }
 
 struct Fixed;
@@ -48,9 +52,10 @@ impl Factory for Fixed {
 
 #[test]
 fn a_control_from_outside_keeps_the_connections_of_the_scenario() {
-    let mut world = world(&[]);
+    let resolved = resolved(&[]);
+    let mut world = World::build(&resolved).unwrap();
     for class in [Class::Intra, Class::Inter] {
-        world.set_control(class, Custom::new(Fixed));
+        world.set_control(&resolved, class, Custom::new(Fixed));
         assert!(world.spec.scheme(class).profile.persistent);
     }
 }

@@ -1,6 +1,11 @@
 //! Warnings about a scenario before it runs.
 
 use farspan_scenario::Request;
+use farspan_transport::Class;
+use farspan_transport::congestion::{
+    Ack, Congestion, CongestionConfig, Custom, Decision, Factory, Needs, Start,
+};
+use farspan_units::Bytes;
 use farspan_world::World;
 
 fn warnings(scenario: &str, set: &[&str]) -> Vec<String> {
@@ -128,6 +133,50 @@ fn a_control_that_waits_for_marks_that_nobody_sets() {
         let set = format!("scheme.name={scheme}");
         assert_eq!(about(&warnings("uno/incast-mixed", &[&set]), subject), Vec::<String>::new(), "{scheme}");
     }
+}
+
+/// A control that needs what a built-in one does.
+struct Needing(&'static str);
+
+impl Congestion for Needing {
+    fn decision(&self) -> Decision {
+        Decision::window(Bytes::new(10_000))
+    }
+
+    fn on_ack(&mut self, _ack: &Ack) -> Decision {
+        self.decision()
+    }
+}
+
+impl Factory for Needing {
+    fn name(&self) -> &'static str {
+        "mine"
+    }
+
+    fn needs(&self) -> Needs {
+        CongestionConfig::by_name(self.0).expect("a built-in name").needs()
+    }
+
+    fn control(&self, _start: &Start<'_>) -> Box<dyn Congestion + Send> {
+        Box::new(Self(self.0))
+    }
+}
+
+#[test]
+fn a_control_from_outside_is_warned_of_and_not_the_one_that_it_replaces() {
+    let set = vec!["scheme.name=hpcc".to_owned()];
+    let resolved = Request { set, ..Request::new("uno/incast-mixed") }.resolve().unwrap();
+    let with = |needs| {
+        let mut world = World::build(&resolved).unwrap();
+        assert_eq!(about(&world.warnings, "hpcc").len(), 2);
+        for class in [Class::Intra, Class::Inter] {
+            world.set_control(&resolved, class, Custom::new(Needing(needs)));
+        }
+        world.warnings
+    };
+    let marks = with("dctcp");
+    assert_eq!((about(&marks, "mine needs marks").len(), about(&marks, "hpcc").len()), (2, 0), "{marks:?}");
+    assert_eq!(about(&with("fixed_window"), "needs"), Vec::<String>::new());
 }
 
 #[test]
