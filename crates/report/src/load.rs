@@ -184,17 +184,32 @@ pub fn load(folders: &[PathBuf]) -> Result<Vec<Run>, ReportError> {
         if runs.len() == before {
             return Err(ReportError::NoRun { path: folder.clone() });
         }
-        if folder.join(SWEEP).is_file() {
-            name_axes(&mut runs[before..]);
-        }
-        let rows = rows(folder)?.unwrap_or_default();
-        let row_of = row_of(&rows);
-        for run in &mut runs[before..] {
-            let row = row_of(&run.folder).map(|row| &rows[row]);
-            run.parameters = row.map(|row| row.parameters.clone()).unwrap_or_default();
+        let sweep = |run: &Run| sweep_of(&run.folder, folder);
+        for of_one in runs[before..].chunk_by_mut(|a, b| sweep(a) == sweep(b)) {
+            if let Some(sweep) = sweep(&of_one[0]) {
+                name_sweep(of_one, &sweep)?;
+            }
         }
     }
     Ok(runs)
+}
+
+/// The sweep that a run is of, in `root` or below.
+fn sweep_of(run: &Path, root: &Path) -> Option<PathBuf> {
+    let mut above = run.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
+    above.find(|folder| folder.join(SWEEP).is_file()).map(Path::to_owned)
+}
+
+/// Names the runs of a sweep by its axes.
+fn name_sweep(runs: &mut [Run], sweep: &Path) -> Result<(), ReportError> {
+    name_axes(runs);
+    let rows = rows(sweep)?.unwrap_or_default();
+    let row_of = row_of(&rows);
+    for run in runs {
+        let row = row_of(&run.folder).map(|row| &rows[row]);
+        run.parameters = row.map(|row| row.parameters.clone()).unwrap_or_default();
+    }
+    Ok(())
 }
 
 /// The folders of runs in a folder or below, in order of their paths, and their documents.

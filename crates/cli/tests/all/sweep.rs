@@ -124,6 +124,26 @@ fn what_a_sweep_has_no_longer_is_not_compared() {
 }
 
 #[test]
+fn sweeps_below_one_folder_pair_by_their_settings() {
+    let folder = Folder::new("side-by-side");
+    let parent = folder.0.join("both");
+    for scheme in ["uno", "dctcp"] {
+        let out = parent.join(scheme).display().to_string();
+        let file = folder.sweep(&format!("scheme = '{scheme}'\nseeds = '1,2'"));
+        assert!(sweep(&file, &["--out", &out]).status.success());
+    }
+    let both = Command::new(BINARY).arg("compare").arg(&parent).arg("--json").output().unwrap();
+    let both = document(&both);
+    let groups = both["comparisons"].as_array().unwrap();
+    let names: Vec<_> = groups.iter().map(|group| group["scenario"].as_str().unwrap()).collect();
+    assert_eq!(names, ["4KiB", "8KiB"].map(|size| format!("bench/fat-tree, workload[0].flow_size {size}")));
+    for group in groups {
+        let runs: Vec<_> = group["runs"].as_array().unwrap().iter().map(|run| &run["name"]).collect();
+        assert_eq!(runs, ["dctcp", "uno"]);
+    }
+}
+
+#[test]
 fn a_single_run_does_not_go_into_the_folder_of_a_sweep() {
     let folder = Folder::new("mixed");
     let file = folder.sweep("");
