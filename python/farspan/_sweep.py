@@ -18,7 +18,7 @@ from farspan._progress import Listener, listening
 from farspan._request import folder as results_folder
 from farspan._request import toml, whole
 from farspan._result import Result
-from farspan.control import Controls
+from farspan.control import Controls, classes
 
 MOST_JOBS = 4096
 
@@ -37,6 +37,7 @@ class _Plan:
     jobs: int
     itself: list[str]
     code: list[str]
+    control: str | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -211,7 +212,14 @@ def _plan(
         jobs=(os.cpu_count() or 1) if jobs is None else whole(jobs, 1, MOST_JOBS, "jobs"),
         itself=itself,
         code=[str(_farspan.__file__), *files],
+        control=None if control is None else _name(control),
     )
+
+
+def _name(control: Controls) -> str:
+    """Name the classes as the head of ``sweep.toml`` does."""
+    intra, inter = ("scheme" if one is None else one.__name__ for one in classes(control))
+    return intra if intra == inter else f"{intra}/{inter}"
 
 
 def _default_folder(file: Path) -> Path:

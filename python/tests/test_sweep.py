@@ -105,6 +105,19 @@ def test_a_control_runs_in_every_process(tmp_path: Path) -> None:
     assert {*(row["run"] for row in both.rows)}.isdisjoint(row["run"] for row in mine.rows), "another program"
 
 
+def test_what_a_control_left_goes_on_with_that_control_alone(tmp_path: Path) -> None:
+    small = {**SMALL, "scheme": "dctcp"}
+    mine = fs.sweep(small, out=tmp_path / "s", control=Dctcp)
+    text = tmp_path / "s" / "sweep.toml"
+    assert text.read_text().startswith('control = "Dctcp"\n')
+    again = fs.sweep(text, control=Dctcp)
+    assert (again.folder, again.reused) == (tmp_path / "s", len(mine.rows))
+    with pytest.raises(fs.ScenarioError, match='"Dctcp", a control in Python, and it is not there'):
+        fs.sweep(text)
+    with pytest.raises(fs.ScenarioError, match='and not with "Dctcp/scheme"'):
+        fs.sweep(text, control={"intra": Dctcp})
+
+
 def test_another_text_of_a_class_above_it_is_another_control() -> None:
     _, files = command(Broken)
     assert [Path(file).name for file in files] == ["test_sweep.py", "dctcp.py"]

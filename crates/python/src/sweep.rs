@@ -30,6 +30,8 @@ pub struct Plan {
     itself: Vec<OsString>,
     /// The files of this module and of a control.
     code: Vec<PathBuf>,
+    /// The name of the control.
+    control: Option<String>,
 }
 
 /// A sweep whose folder is locked until it is closed.
@@ -47,7 +49,7 @@ impl Sweep {
     #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
     fn new(py: Python<'_>, plan: Plan) -> PyResult<Self> {
         let expanded = error::guarded(py, || -> Result<Expanded, ScenarioError> {
-            Expanded::parse(&plan.name, &plan.text, plan.folder.as_deref())
+            Expanded::parse_with(&plan.name, &plan.text, plan.folder.as_deref(), plan.control.as_deref())
         })?;
         let Expanded { points, text, .. } = expanded.map_err(|error| error::scenario(py, &error))?;
         let code: Vec<&Path> = plan.code.iter().map(PathBuf::as_path).collect();

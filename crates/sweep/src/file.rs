@@ -17,7 +17,10 @@ use toml::{Table, Value};
 /// The most points of a sweep.
 const MOST_POINTS: usize = 100_000;
 /// The keys of a sweep.
-pub(crate) const KEYS: [&str; 7] = ["scenario", "scheme", "profile", "seeds", "same", "grid", "draw"];
+pub(crate) const KEYS: [&str; 8] =
+    ["scenario", "scheme", "profile", "seeds", "same", "grid", "draw", CONTROL];
+/// The key that says with which control from outside a sweep was run.
+const CONTROL: &str = "control";
 
 /// A sweep: every point of it, resolved.
 #[derive(Clone, Debug)]
@@ -55,8 +58,27 @@ impl Sweep {
     /// # Errors
     /// If it is bad input: the error names the place, what was expected, and the cure.
     pub fn parse(name: &str, text: &str, folder: Option<&Path>) -> Result<Self, ScenarioError> {
+        Self::parse_with(name, text, folder, None)
+    }
+
+    /// Expands the text of a sweep whose runs have the control of this name from outside; the text that is left says so.
+    ///
+    /// # Errors
+    /// If it is bad input, or was run with another control.
+    pub fn parse_with(
+        name: &str,
+        text: &str,
+        folder: Option<&Path>,
+        control: Option<&str>,
+    ) -> Result<Self, ScenarioError> {
         let document = Document::parse(name, text)?;
-        File { document, folder: folder.map(Path::to_owned), arguments: Vec::new() }.expand()
+        let file = File { document, folder: folder.map(Path::to_owned), arguments: Vec::new() };
+        file.check_control(control)?;
+        let mut sweep = file.expand()?;
+        if let Some(control) = control.filter(|_| !file.document.table.contains_key(CONTROL)) {
+            sweep.text.insert_str(0, &format!("{CONTROL} = {}\n", Value::from(control)));
+        }
+        Ok(sweep)
     }
 
     /// Expands what the arguments of a command ask for.
@@ -125,6 +147,26 @@ struct File {
 }
 
 impl File {
+    /// A sweep that was run with a control from outside means that one: without it, it is another study.
+    fn check_control(&self, given: Option<&str>) -> Result<(), ScenarioError> {
+        let Some(value) = self.document.table.get(CONTROL) else { return Ok(()) };
+        let Some(written) = value.as_str() else {
+            return Err(self.wrong(CONTROL, value, "the name of a control in Python, in quotes"));
+        };
+        if given == Some(written) {
+            return Ok(());
+        }
+        let has =
+            given.map_or_else(|| "and it is not there".to_owned(), |given| format!("and not with {given:?}"));
+        let problem = format!("its runs are with {written:?}, a control in Python, {has}");
+        let cure = format!(
+            "call farspan.sweep({:?}, control=...) in Python with that control; without this line it is a sweep of the scheme's own \
+             control, for another folder",
+            self.document.name
+        );
+        Err(self.error(CONTROL, rule(problem, cure)))
+    }
+
     fn expand(&self) -> Result<Sweep, ScenarioError> {
         let (axes, same) = (self.axes()?, self.same()?);
         let count = axes.iter().try_fold(1_usize, |count, axis| count.checked_mul(axis.values.len()));
@@ -664,6 +706,21 @@ mod tests {
         let points = sweep(&format!("{HEAD}{text}")).unwrap().points;
         let balance = |i: usize| points[i].resolved.scenario().scheme.intra.balance.name().map(str::to_owned);
         assert_eq!([balance(0), balance(1)], [Some("rps".to_owned()), Some("rps".to_owned())]);
+    }
+
+    #[test]
+    fn a_sweep_of_a_control_from_outside_is_none_without_it() {
+        let with = |text: &str, control| Sweep::parse_with("s.toml", text, None, control);
+        let text = with(HEAD, Some("Mine")).unwrap().text;
+        assert_eq!(text, format!("control = \"Mine\"\n{HEAD}"));
+        assert_eq!(with(&text, Some("Mine")).unwrap().text, text);
+        for (control, has) in [(None, "and it is not there"), (Some("Other"), "and not with \"Other\"")] {
+            let error = with(&text, control).unwrap_err().to_string();
+            assert!(error.starts_with("s.toml:1:") && error.contains(has), "{error}");
+            assert!(error.contains("farspan.sweep(\"s.toml\", control=...)"), "{error}");
+        }
+        let error = sweep(&format!("control = 1\n{HEAD}")).unwrap_err();
+        assert!(error.contains("the name of a control in Python"), "{error}");
     }
 
     #[test]
