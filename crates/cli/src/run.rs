@@ -7,7 +7,8 @@ use crate::format::{
 use crate::progress::{catch_interrupts, end_with_stdin, interrupted, run_all};
 use crate::{Failure, Itself, cost, output, report, seeds, sweep};
 use farspan_metrics::{
-    Acted, Collective, Fct, Goodput, Pfc, PortSums, ProxySummary, Summary, first_round_trip, measures,
+    Acted, Collective, FaultyLinks, Fct, Goodput, Pfc, PortSums, ProxySummary, Summary, first_round_trip,
+    measures,
 };
 use farspan_report::{interval_name, interval_note};
 use farspan_scenario::ScenarioError;
@@ -197,8 +198,22 @@ fn details(summary: &Summary) -> String {
         .chain(proxies)
         .chain(seen)
         .chain(drops)
+        .chain(faults(&summary.faults).into_iter().map(|line| ("faults", line)))
         .chain(lines)
         .fold("\n".to_owned(), |text, (name, line)| text + &format!("{name:<13} {line}\n"))
+}
+
+/// As many lines tell of faults; of more, how many there are is said.
+const MOST_FAULTS: usize = 8;
+
+/// The links with faults, and what these have lost.
+fn faults(faulty: &[FaultyLinks]) -> Vec<String> {
+    let mut lines: Vec<String> = faulty.iter().take(MOST_FAULTS).map(FaultyLinks::line).collect();
+    if faulty.len() > MOST_FAULTS {
+        let lost: u64 = faulty[MOST_FAULTS..].iter().map(|links| links.lost).sum();
+        lines.push(format!("{} more: {lost} packets lost", faulty.len() - MOST_FAULTS));
+    }
+    lines
 }
 
 fn collective(collective: &Collective) -> String {
@@ -359,12 +374,15 @@ fn seeds_table(summaries: &[Summary], spread: &Value) -> String {
     }
     let infinite = format!("{INFINITE}: flows did not end, or rates never converged");
     let note = interval_note(summaries.len()).map_or_else(String::new, |note| format!("note: {note}\n"));
+    let faulty = FaultyLinks::together(summaries.iter().flat_map(|summary| summary.faults.iter().cloned()));
+    let faults = faults(&faulty).into_iter().map(|line| format!("faults (all seeds together): {line}\n"));
     format!(
-        "{}  seeds {}\n{}\n{}\n\n{}\n{infinite}; the p99 of fewer than 1,000 Poisson flows is left out\n{note}",
+        "{}  seeds {}\n{}\n{}\n{}\n{}\n{infinite}; the p99 of fewer than 1,000 Poisson flows is left out\n{note}",
         heading(first),
         seeds.join(" "),
         first.setup.line(),
         acted(summaries),
+        faults.collect::<String>(),
         table.render(&[])
     )
 }

@@ -10,7 +10,7 @@ use farspan_report::{Comparison, comparisons, groups, load};
 use farspan_scenario::{Request, ScenarioError, unknown_name};
 use farspan_sweep::{
     Ask, DataSetError, Finished, Kind, Options, Point, Program, ProgramError, Row, Status, Store, StoreError,
-    Sweep, SweepError, execute, rows, write_data_set,
+    Sweep, SweepError, execute, faults_note, rows, write_data_set,
 };
 use farspan_world::clock::now;
 use farspan_world::{World, write};
@@ -200,6 +200,9 @@ pub fn run(plan: &SweepPlan, itself: &Itself<'_>) -> Result<(), Failure> {
     // Tables say what their runs warn of.
     if plan.json || told.tables.is_empty() {
         warn(&finished);
+        if let Some(note) = faults_note(&sweep.points, &finished) {
+            output::note(&format!("note: {note}"));
+        }
     }
     if plan.json {
         let seconds = began.elapsed().as_secs_f64();

@@ -103,6 +103,8 @@ pub struct PortRow {
     pub bytes: u64,
     /// Packets dropped by a full buffer, or lost by a fault.
     pub drops: u64,
+    /// Of them, those lost by a fault; zero in tables that earlier versions wrote.
+    pub losses: u64,
     /// Data packets marked here.
     pub marks: u64,
     /// Data packets trimmed here.
@@ -199,7 +201,7 @@ pub fn read_ports(path: &Path) -> Result<Vec<PortRow>, ReadError> {
         let (mean_queue, utilization) = (share("mean_queue_bytes")?, share("utilization")?);
         // Earlier tables do not say where a port stands.
         let tier = batch.text("tier").ok();
-        let faults = batch.text("faults").ok();
+        let (faults, losses) = (batch.text("faults").ok(), count("losses").ok());
         let (pauses, paused) = (count("pauses").ok(), batch.numbers::<Int64Type>("paused_ns").ok());
         let site = |name| batch.numbers::<UInt32Type>(name).ok();
         let sites = [site("from_site"), site("to_site")];
@@ -209,6 +211,7 @@ pub fn read_ports(path: &Path) -> Result<Vec<PortRow>, ReadError> {
             sites: sites.map(|site| site.map_or(0, |site| site.value(i))),
             bytes: bytes.value(i),
             drops: drops.value(i),
+            losses: losses.map_or(0, |losses| losses.value(i)),
             marks: marks.value(i),
             trims: trims.value(i),
             max_queue_bytes: max_queue.value(i),
@@ -477,7 +480,7 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert_eq!((rows[0].port.as_str(), rows[0].drops, rows[0].utilization), ("a->b#0", 3, 0.75));
         assert_eq!((&*rows[0].tier, rows[0].sites), ("wan", [0, 2]));
-        assert_eq!(&*rows[0].faults, "black_hole from 0ns");
+        assert_eq!((&*rows[0].faults, rows[0].losses), ("black_hole from 0ns", 1));
 
         let sample = |ns: u64, value| SeriesRecord {
             t: Time::from_ps(ns * 1000),

@@ -2,8 +2,8 @@
 
 use crate::tier::NICS;
 use crate::{
-    Acted, Collective, Emulation, Fairness, FctTable, FlowRecord, Goodput, PortRecord, PortSums, Probe,
-    Quantile, SeriesId, SeriesRecord, Setup, SizeBins, nearest_rank,
+    Acted, Collective, Emulation, Fairness, FaultyLinks, FctTable, FlowRecord, Goodput, PortRecord, PortSums,
+    Probe, Quantile, SeriesId, SeriesRecord, Setup, SizeBins, nearest_rank,
 };
 use farspan_units::{Bytes, Duration};
 use serde::Serialize;
@@ -92,6 +92,9 @@ pub struct Summary {
     pub collectives: Vec<Collective>,
     /// Warnings about the scenario.
     pub warnings: Vec<String>,
+    /// Links with faults; not in the document: `ports.parquet` has the faults of each port, and what they lost.
+    #[serde(skip)]
+    pub faults: Vec<FaultyLinks>,
 }
 
 /// The proxies of a run.
@@ -461,6 +464,7 @@ mod tests {
             slowdown_by_size: SizeBins::of(flows, Bytes::new(4096), Bytes::new(5000), Bytes::new(6000)),
             collectives: Vec::new(),
             warnings: Vec::new(),
+            faults: Vec::new(),
         }
     }
 

@@ -5,7 +5,9 @@ use crate::group::{Arm, Group, group, groups};
 use crate::head::{Sums, setup, setups};
 use crate::load::{ReportError, Run};
 use crate::verdict::{Verdict, bottleneck_note, timeouts_note, unended, verdicts};
-use farspan_metrics::{FlowRow, Measure, Setup, SetupComparison, bottleneck, measures, summarize};
+use farspan_metrics::{
+    FaultyLinks, FlowRow, Measure, Setup, SetupComparison, bottleneck, measures, summarize,
+};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -220,6 +222,7 @@ pub(crate) fn compare_group(group: &Group, strict: bool) -> Result<Comparison, R
     comparison.verdicts = verdicts(&group.arms, &comparison.measures);
     comparison.notes.extend(group.arms.iter().filter_map(interrupted));
     comparison.notes.extend(group.arms.iter().filter_map(unended_note));
+    comparison.notes.extend(faults_notes(&group.arms));
     comparison.notes.extend(timeouts_note(&group.arms, &comparison.measures));
     comparison.notes.extend(bottleneck_note(&group.arms, &comparison.measures));
     for (i, arm) in group.arms.iter().enumerate().skip(1) {
@@ -294,6 +297,39 @@ fn unended_note(arm: &Arm) -> Option<String> {
         let seeds = if of > 1 { format!(" in {runs} of {of} seeds") } else { String::new() };
         format!("{}: {left} of {all} flows unfinished{seeds}; it is never marked best", arm.name)
     })
+}
+
+/// As many notes tell of faults.
+const MOST_FAULTS: usize = 8;
+
+/// What faults have lost in each arm, all its seeds together.
+fn faults_notes(arms: &[Arm]) -> Vec<String> {
+    let of_arm = |arm: &Arm| {
+        let ports = arm.complete().flat_map(|run| &run.ports);
+        FaultyLinks::of(ports.map(|port| (&*port.port, &*port.faults, port.losses)))
+    };
+    let by_arm: Vec<_> = arms.iter().map(of_arm).collect();
+    let all = FaultyLinks::together(by_arm.iter().flatten().cloned());
+    let note = |links: &FaultyLinks| {
+        if links.lost == 0 {
+            return format!("fault: {}", links.line());
+        }
+        let named = arms.iter().zip(&by_arm);
+        let lost = named.filter_map(|(arm, of)| {
+            let own = of.iter().find(|own| own.faults == links.faults)?;
+            Some(format!("{} {}", arm.name, own.lost))
+        });
+        format!(
+            "fault: {}: packets lost, all seeds together: {}",
+            links.name(),
+            lost.collect::<Vec<_>>().join(", ")
+        )
+    };
+    let mut notes: Vec<String> = all.iter().take(MOST_FAULTS).map(note).collect();
+    if all.len() > MOST_FAULTS {
+        notes.push(format!("faults: {} more are in ports.parquet of each run", all.len() - MOST_FAULTS));
+    }
+    notes
 }
 
 /// Of the arm with the fewest seeds; it has no name where all have as few.
@@ -456,6 +492,7 @@ pub(crate) fn list(seeds: &[u64]) -> String {
 mod tests {
     use super::*;
     use crate::group::testing::run;
+    use farspan_metrics::PortRow;
 
     fn notes(runs: Vec<Run>) -> Vec<String> {
         compare(runs, None).unwrap().0.remove(0).notes
@@ -494,6 +531,34 @@ mod tests {
         };
         let runs = vec![with("uno", 1, &["loses"]), with("hpcc", 1, &["lossy", "loses"])];
         assert_eq!(compare(runs, None).unwrap().0[0].warnings, ["loses", "hpcc: lossy"]);
+    }
+
+    #[test]
+    fn faults_are_told_with_what_each_arm_lost_to_them() {
+        let with = |scheme: &str, seed, lost: [u64; 2]| {
+            let ports = [("a->b#0", "link_down 1ms to 2ms"), ("b->c#0", "black_hole from 0ns")];
+            let port = |((name, faults), losses): ((&str, &str), u64)| PortRow {
+                losses,
+                faults: faults.into(),
+                ..crate::picture::testing::port(name, 0.0)
+            };
+            let ports = ports.into_iter().zip(lost).map(port).collect();
+            Run { ports, ..run(scheme, seed, "a", false, "") }
+        };
+        let runs = vec![with("uno", 1, [3, 0]), with("uno", 2, [4, 0]), with("gemini", 1, [0, 0])];
+        let said: Vec<_> = notes(runs).into_iter().filter(|note| note.starts_with("fault")).collect();
+        assert_eq!(
+            said,
+            [
+                "fault: a->b#0 link_down 1ms to 2ms: packets lost, all seeds together: uno 7, gemini 0",
+                "fault: b->c#0 black_hole from 0ns: no packet met it"
+            ]
+        );
+        assert!(
+            !notes(vec![run("uno", 1, "a", false, ""), run("gemini", 1, "a", false, "")])
+                .join("")
+                .contains("fault")
+        );
     }
 
     #[test]

@@ -253,6 +253,7 @@ mod tests {
             sites: [0, 0],
             bytes,
             drops: 0,
+            losses: 0,
             marks: 0,
             trims: 0,
             max_queue_bytes: 0,

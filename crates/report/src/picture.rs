@@ -249,6 +249,7 @@ pub(crate) mod testing {
             sites: [0, 0],
             bytes: 0,
             drops: 0,
+            losses: 0,
             marks: 0,
             trims: 0,
             max_queue_bytes: 0,

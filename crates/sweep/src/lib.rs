@@ -28,6 +28,7 @@ mod point;
 mod pool;
 mod program;
 mod store;
+mod told;
 
 pub use ask::{Ask, split};
 pub use data_set::{DataSetError, Row, Status, rows, write_data_set};
@@ -37,3 +38,4 @@ pub use kind::Kind;
 pub use point::Point;
 pub use program::{Program, ProgramError, arguments};
 pub use store::{Store, StoreError};
+pub use told::faults_note;

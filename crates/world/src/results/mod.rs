@@ -9,9 +9,10 @@ mod trace;
 use crate::assemble::{World, fault::fault_name, ports::tier_name, select::probe};
 use farspan_fabric::{Fault, Link, Network};
 use farspan_metrics::{
-    ByteSums, Completion, Fairness, FctTable, FlowCounts, FlowRecord, FlowTable, Goodput, IterationRecord,
-    IterationTable, Member, OfferedLoad, PacketSums, Pfc, PortRecord, PortSums, PortTable, Queues, Recovery,
-    RttSummary, RttTable, SeriesId, SeriesRecord, SeriesTable, SizeBins, Summary, TableError,
+    ByteSums, Completion, Fairness, FaultyLinks, FctTable, FlowCounts, FlowRecord, FlowTable, Goodput,
+    IterationRecord, IterationTable, Member, OfferedLoad, PacketSums, Pfc, PortRecord, PortSums, PortTable,
+    Queues, Recovery, RttSummary, RttTable, SeriesId, SeriesRecord, SeriesTable, SizeBins, Summary,
+    TableError,
 };
 use farspan_scenario::Resolved;
 use farspan_scenario::model::Traffic;
@@ -271,6 +272,7 @@ fn summary(
         ),
         collectives: Vec::new(),
         warnings: warnings(world, outcome),
+        faults: FaultyLinks::of(ports.iter().map(|port| (&*port.name, &*port.faults, port.losses))),
     }
 }
 
