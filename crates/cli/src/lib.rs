@@ -36,6 +36,7 @@ mod kernel_absent;
 mod kernel_args;
 mod list;
 mod new;
+mod offered;
 mod output;
 mod plot;
 mod program;

@@ -4,11 +4,11 @@ use crate::args::{RunArgs, Seeds};
 use crate::format::{
     INFINITE, NONE, Table, bits_per_second, bytes, number, or_infinite, percent, seconds, time, with_prefix,
 };
+use crate::offered::Offered;
 use crate::progress::{catch_interrupts, end_with_stdin, interrupted, run_all};
 use crate::{Failure, Itself, cost, output, report, seeds, sweep};
 use farspan_metrics::{
-    Acted, Collective, FaultyLinks, Fct, Goodput, Pfc, PortSums, ProxySummary, Summary, first_round_trip,
-    measures,
+    Acted, Collective, FaultyLinks, Fct, Goodput, Pfc, ProxySummary, Summary, first_round_trip, measures,
 };
 use farspan_report::{interval_name, interval_note};
 use farspan_scenario::ScenarioError;
@@ -184,7 +184,7 @@ fn fct_row(name: &str, fct: &Fct) -> [String; 9] {
 fn details(summary: &Summary) -> String {
     let fairness = summary.fairness.group.iter().map(|_| ("fairness", fairness(summary)));
     let goodput = summary.goodput.iter().map(|measured| ("goodput", goodput(measured)));
-    let drops = drops(&summary.ports).map(|drops| ("drops", drops));
+    let drops = drops(summary).map(|drops| ("drops", drops));
     let seen =
         [("bottleneck", queues(summary)), ("acted", summary.acted.line()), ("packets", packets(summary))];
     let lines = [("offered load", offered(summary)), ("run", machine(summary))];
@@ -261,15 +261,22 @@ fn goodput(goodput: &Goodput) -> String {
     format!("{all} from {from} to {until}{}{index}", shares.concat())
 }
 
-/// Packets dropped by tier, and which part of those that came to its ports; `None` if none were.
-fn drops(ports: &PortSums) -> Option<String> {
+/// All packets that were dropped, those by tier, and which part of those that came to its ports; and how many are of no flow's data, which
+/// the other lines count alone. `None` if none were.
+fn drops(summary: &Summary) -> Option<String> {
+    let ports = &summary.ports;
     let dropped = ports.tiers.iter().filter(|(_, sums)| sums.dropped > 0);
     let words = dropped.map(|(tier, sums)| {
         let rate = sums.loss_rate.map_or_else(|| NONE.to_owned(), |rate| format!("{rate:.1e}"));
         format!("{tier} {} ({rate} of those that came)", sums.dropped)
     });
     let words: Vec<_> = words.collect();
-    (!words.is_empty()).then(|| words.join(", "))
+    let control = match summary.packets.control_dropped {
+        0 => String::new(),
+        control => format!("; {control} of them control packets"),
+    };
+    let all = ports.all.map_or(0, |all| all.dropped);
+    (!words.is_empty()).then(|| format!("{all}: {}{control}", words.join(", ")))
 }
 
 fn pauses(pfc: &Pfc) -> String {
@@ -335,14 +342,21 @@ fn machine(summary: &Summary) -> String {
 /// The offered load of each tier, and whether it is too much for a steady state.
 fn offered(summary: &Summary) -> String {
     let load = &summary.offered_load;
-    let tiers = [("host".to_owned(), load.host), ("fabric".to_owned(), load.fabric)];
-    let wan = load.wan.iter().map(|(name, load)| (name.replace('_', " "), *load));
-    let known = tiers.into_iter().chain(wan).filter(|(_, load)| load.is_some());
-    let mut tiers: Vec<_> = known.map(|(name, load)| format!("{name} {}", percent(load))).collect();
-    if tiers.is_empty() {
-        tiers.push("a burst at one instant".to_owned());
-    }
-    tiers.join(", ") + if summary.transient { ": transient, queues grow while flows arrive" } else { "" }
+    let site = |number: &str| number.parse().ok();
+    let ends = |name: &str| {
+        let (from, to) = name.strip_prefix("wan_")?.split_once("_to_")?;
+        Some([site(from)?, site(to)?])
+    };
+    let wan: Vec<_> = load.wan.iter().filter_map(|(name, load)| Some((ends(name)?, *load))).collect();
+    let codes = [&summary.setup.intra, &summary.setup.inter];
+    let offered = Offered {
+        host: load.host,
+        fabric: load.fabric,
+        wan: &wan,
+        sites: &summary.sites,
+        has_parity: codes.into_iter().flatten().any(|class| class.coding != "none"),
+    };
+    offered.line() + if summary.transient { ": transient, queues grow while flows arrive" } else { "" }
 }
 
 /// The mechanisms that have acted in several runs together, and which share of their drops fell into the first round trip.

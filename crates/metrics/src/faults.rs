@@ -1,4 +1,4 @@
-//! What faults of links did: which packets they lost.
+//! Faults of links, and the packets that they lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +52,7 @@ impl FaultyLinks {
         format!("{} {}", few_names(self.links.iter().map(String::as_str)), self.faults)
     }
 
-    /// What is said of them where they lost nothing; `None` where they lost packets, or could not: a lower rate loses none itself.
+    /// The words for those that lost nothing; `None` where they lost packets, or could not: a lower rate loses none itself.
     #[must_use]
     pub fn nothing_lost(&self) -> Option<&'static str> {
         let kinds = || self.faults.split("; ");

@@ -7,9 +7,9 @@ use farspan_scenario::Resolved;
 use farspan_scenario::ScenarioError;
 use farspan_scenario::model::Workload;
 use farspan_sim::Flow;
-use farspan_transport::Scheme;
 use farspan_transport::ack::AckPolicy;
 use farspan_transport::coding::Layout;
+use farspan_transport::{Class, Scheme};
 use farspan_units::Bytes;
 use farspan_workload::Expected;
 use serde::Serialize;
@@ -87,6 +87,15 @@ impl<'a> Packets<'a> {
 }
 
 impl World {
+    /// Whether flows bring parity, which counts as offered.
+    #[must_use]
+    pub fn has_parity(&self) -> bool {
+        let coded = |class| self.spec.scheme(class).coding.shape().is_some();
+        let codes = [coded(Class::Intra), coded(Class::Inter)];
+        codes != [false; 2]
+            && self.workload.flows.iter().any(|flow| codes[usize::from(self.class(flow) == Class::Inter)])
+    }
+
     /// By link: the share of what is offered to it, were all flows that begin before `stop.time` to begin at once, that it carries until then.
     /// Each flow takes the path of ECMP, also where it is sprayed.
     fn carried(&self, routes: &Routes, bytes: impl Fn(&Flow) -> f64) -> Vec<f64> {

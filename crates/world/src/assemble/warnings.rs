@@ -115,8 +115,11 @@ fn overload(scenario: &Scenario, world: &World) -> Option<String> {
     }
     let cures = cures.into_iter().collect::<Vec<_>>().join(", and ");
     let load = &world.offered_load;
-    let wan =
-        load.wan.iter().map(|wan| (format!("the links from site {} to {}", wan.from, wan.to), wan.load));
+    let site = |number: usize| &world.site_names[number];
+    let wan = load
+        .wan
+        .iter()
+        .map(|wan| (format!("the links from {} to {}", site(wan.from), site(wan.to)), wan.load));
     let tiers = [("the hosts' links".to_owned(), load.host), ("the fabric".to_owned(), load.fabric)];
     let over = tiers
         .into_iter()
