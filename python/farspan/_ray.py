@@ -99,7 +99,9 @@ def run_one(out: str, name: str, arguments: list[str], scenario: str, cwd: str) 
         code = child.wait()
     try:
         if code != 0:
-            lines = [line.removeprefix("farspan: ") for line in said.splitlines() if ": warning: " not in line]
+            # Warnings and notes on the scenario are not what it failed of.
+            aside = ("farspan: warning: ", "farspan: note: ")
+            lines = [line.removeprefix("farspan: ") for line in said.splitlines() if not line.startswith(aside)]
             return "\n".join(lines[-LINES:]) or f"exit status {code}"
         if not _is_whole(folder):
             return "it ended well, but left no whole result"

@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +52,14 @@ class Sweep:
         A row for each run: its parameters, the numbers of its summary, ``status`` and ``error``.
     reused : int
         How many of the rows are of runs that were there already.
+    notes : list of str
+        What runs warn of, each text once, and a note where faults lost nothing: what ``farspan sweep`` says.
     """
 
     folder: Path
     rows: list[dict[str, Any]]
     reused: int = 0
+    notes: list[str] = field(default_factory=list)
 
     @property
     def runs(self) -> _farspan.Table:
@@ -163,7 +166,7 @@ def execute(plan: _Plan, ray: Any | None, most: int | None, progress: bool | Lis
     try:
         with listening(progress, plan.name) as listener:
             if ray is None:
-                text, reused = native.run(listener)
+                text, reused, notes = native.run(listener)
             else:
                 from farspan._ray import run_on
 
@@ -173,10 +176,10 @@ def execute(plan: _Plan, ray: Any | None, most: int | None, progress: bool | Lis
                     run_on(ray, pending, plan.out, most, listener, errors)
                 finally:
                     # Also after Ctrl-C: what is whole has its row.
-                    text, reused = native.finish(errors, [index for index, *_ in pending])
+                    text, reused, notes = native.finish(errors, [index for index, *_ in pending])
     finally:
         native.close()
-    return Sweep(plan.out, json.loads(text), reused)
+    return Sweep(plan.out, json.loads(text), reused, notes)
 
 
 def plan_of(name: str, text: str, folder: Path | None, out: Path, jobs: int | None) -> _Plan:

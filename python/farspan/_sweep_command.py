@@ -14,8 +14,10 @@ from farspan._sweep import Sweep, execute, import_ray, plan_of
 
 def sweep_on_ray(words: list[str]) -> int:
     """Run the command with these arguments; give the exit code."""
-    text, out, jobs, as_json, quiet = _farspan.sweep_plan(["farspan", "sweep", *words])
+    text, out, jobs, as_json, quiet, seeds = _farspan.sweep_plan(["farspan", "sweep", *words])
     began = time.perf_counter()
+    if seeds:
+        _say(seeds)
     try:
         done = execute(plan_of("sweep", text, None, out, jobs), import_ray(), jobs, False if quiet else None)
         counts = Counter(row["status"] for row in done.rows)
@@ -26,6 +28,10 @@ def sweep_on_ray(words: list[str]) -> int:
         return _end(str(error), 1)
     except KeyboardInterrupt:
         return _end("interrupted; the same command goes on where it stopped", 130)
+    # Tables say what their runs warn of.
+    if as_json or not tables:
+        for note in done.notes:
+            _say(note)
     if as_json:
         print(_document(done, counts, time.perf_counter() - began, json.loads(comparisons)))
     else:
@@ -52,6 +58,10 @@ def _text(done: Sweep, counts: Counter[str]) -> str:
     return f"{counts['done']} {runs} done{told}\n{files}"
 
 
-def _end(message: str, code: int) -> int:
+def _say(message: str) -> None:
     print(f"farspan: {message}", file=sys.stderr)
+
+
+def _end(message: str, code: int) -> int:
+    _say(message)
     return code

@@ -322,6 +322,30 @@ def test_the_command_hands_several_schemes_to_ray(
     assert not (tmp_path / "none").exists()
 
 
+def test_the_command_says_on_ray_what_it_says_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "s.toml"
+    grid = "[grid]\n'topology.buffer' = ['64KiB', '128KiB']\n'workload.flow_size' = '1MiB'\n"
+    file.write_text(f"scenario = 'uno/incast-mixed'\nseeds = '1,2'\n{grid}")
+
+    def call(backend: str) -> list[str]:
+        monkeypatch.setitem(sys.modules, "ray", OneByOne(after=100))
+        words = ["farspan", "sweep", str(file), "--backend", backend, "--out", str(tmp_path / backend)]
+        monkeypatch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capfd.readouterr().err
+        assert ended.value.code == 0, said
+        return [line for line in said.splitlines() if "note: " in line or "warning: " in line]
+
+    said = call("ray")
+    assert said == call("local")
+    assert said[0].startswith("farspan: note: 2 seeds: no 95% interval will follow")
+    assert any(line.startswith("farspan: warning: transport.start: the first window") for line in said)
+    assert len(fs.sweep(file, out=tmp_path / "local").notes) == len(said) - 1
+
+
 # Ray opens files and sockets that it leaves to its end.
 @pytest.mark.filterwarnings("ignore")
 def test_ray_does_the_same_though_a_worker_is_killed(tmp_path: Path) -> None:

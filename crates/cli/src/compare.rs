@@ -71,7 +71,7 @@ pub fn page(comparison: &Comparison) -> String {
         let Difference { name, key, baseline, value } = difference;
         text += &format!("note: {name}: {key} = {value}, in {} {baseline}\n", comparison.baseline);
     }
-    text + &notes(comparison) + &warnings(comparison)
+    text + &notes(comparison, &comparison.measures) + &warnings(comparison)
 }
 
 /// The warnings of the runs, a line each.
@@ -82,9 +82,10 @@ pub fn warnings(comparison: &Comparison) -> String {
 /// The meaning of a table's last column.
 pub const BEST: &str = "best: its paired ratio over every other excludes 1, at 95% (from 6 seeds on); a scheme with unfinished flows is never marked best";
 
-/// The notes of a comparison, a line each.
-pub fn notes(comparison: &Comparison) -> String {
-    comparison.notes.iter().map(|note| format!("note: {note}\n")).collect()
+/// The notes on a table of these numbers, a line each.
+pub fn notes<'a>(comparison: &Comparison, shown: impl IntoIterator<Item = &'a Measure> + Clone) -> String {
+    let on_it = comparison.notes.iter().filter(|note| note.is_on(shown.clone()));
+    on_it.map(|note| format!("note: {}\n", note.text)).collect()
 }
 
 /// Which arm is best by a number, and by how much it is ahead of the nearest; or that there is no difference.

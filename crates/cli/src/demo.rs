@@ -197,9 +197,11 @@ impl Scene {
     fn table(&self, group: &Group, comparison: &Comparison, same: &[SchemePart]) -> String {
         let names = comparison.runs.iter().map(|side| side.name.as_str());
         let mut table = Table::new(std::iter::once("").chain(names).chain(["best"]));
+        let mut shown = Vec::new();
         for path in self.measures {
             let mut all = comparison.measures.iter().zip(&comparison.verdicts);
             let Some((measure, verdict)) = all.find(|(measure, _)| measure.path == *path) else { continue };
+            shown.push(measure);
             let mut row = vec![comparison.heading(measure)];
             row.extend(comparison.runs.iter().map(|side| entry(comparison, side, measure)));
             row.push(best(verdict));
@@ -220,7 +222,7 @@ impl Scene {
             comparison.head().join("\n"),
             table.render(&[comparison.runs.len() + 1]),
             self.note,
-            notes(comparison) + &warnings(comparison)
+            notes(comparison, shown) + &warnings(comparison)
         )
     }
 }

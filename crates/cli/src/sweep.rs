@@ -9,8 +9,8 @@ use clap::Args;
 use farspan_report::{Comparison, comparisons, groups, load};
 use farspan_scenario::{Request, ScenarioError, unknown_name};
 use farspan_sweep::{
-    Ask, DataSetError, Finished, Kind, Options, Point, Program, ProgramError, Row, Status, Store, StoreError,
-    Sweep, SweepError, execute, faults_note, rows, write_data_set,
+    Ask, DataSetError, Kind, Options, Point, Program, ProgramError, Row, Status, Store, StoreError, Sweep,
+    SweepError, execute, notes, rows, write_data_set,
 };
 use farspan_world::clock::now;
 use farspan_world::{World, write};
@@ -164,6 +164,13 @@ impl SweepPlan {
         let out = out.map_or_else(|| Store::default_folder(name), Path::to_owned);
         Self { sweep, out, jobs: None, json: false, quiet: false }
     }
+
+    /// The note on its seeds before they run, unless it is quiet; `None` if they are enough for an interval, or none was asked for.
+    #[must_use]
+    pub fn seeds_note(&self) -> Option<String> {
+        let seeds = self.sweep.points.iter().filter_map(|point| point.request.seed);
+        seeds::note(seeds).filter(|_| !self.quiet)
+    }
 }
 
 /// Runs a plan.
@@ -174,7 +181,7 @@ pub fn run(plan: &SweepPlan, itself: &Itself<'_>) -> Result<(), Failure> {
     let first = first_world(&sweep.points)?;
     let program = Program::new(itself.words.to_vec(), &[itself.code])?;
     let store = Store::open(out, &program)?;
-    seeds::announce(sweep.points.iter().filter_map(|point| point.request.seed), plan.quiet);
+    plan.seeds_note().iter().for_each(|note| output::note(note));
     write(&out.join("sweep.toml"), &sweep.text)?;
     // If this one is interrupted, the page of an earlier sweep must not pass for its own.
     let _ = std::fs::remove_file(out.join("report.html"));
@@ -199,10 +206,7 @@ pub fn run(plan: &SweepPlan, itself: &Itself<'_>) -> Result<(), Failure> {
     };
     // Tables say what their runs warn of.
     if plan.json || told.tables.is_empty() {
-        warn(&finished);
-        if let Some(note) = faults_note(&sweep.points, &finished) {
-            output::note(&format!("note: {note}"));
-        }
+        notes(&sweep.points, &finished).iter().for_each(|note| output::note(note));
     }
     if plan.json {
         let seconds = began.elapsed().as_secs_f64();
@@ -244,33 +248,6 @@ fn first_world(points: &[Point]) -> Result<Option<(&Point, World)>, ScenarioErro
         }
     }
     first_error.map_or(Ok(None), Err)
-}
-
-/// The most different warnings that are said.
-const MOST_WARNINGS: usize = 8;
-
-/// Says what runs have warned of, each warning once.
-fn warn(finished: &[Finished]) {
-    let mut said: Vec<(&str, usize)> = Vec::new();
-    let documents = finished.iter().filter_map(|finished| finished.result.as_ref().ok());
-    let warnings = documents.filter_map(|document| document["warnings"].as_array()).flatten();
-    for warning in warnings.filter_map(Value::as_str) {
-        match said.iter_mut().find(|(known, _)| *known == warning) {
-            Some((_, runs)) => *runs += 1,
-            None => said.push((warning, 1)),
-        }
-    }
-    for (warning, runs) in said.iter().take(MOST_WARNINGS) {
-        let of = if *runs < finished.len() {
-            format!(" ({runs} of {} runs)", finished.len())
-        } else {
-            String::new()
-        };
-        output::note(&format!("warning: {warning}{of}"));
-    }
-    if said.len() > MOST_WARNINGS {
-        output::note(&format!("{} more warnings: report.html has all of them", said.len() - MOST_WARNINGS));
-    }
 }
 
 /// As many comparisons are printed; of more there is one to be asked for.

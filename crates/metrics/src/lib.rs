@@ -38,6 +38,7 @@ mod slowdown;
 mod summary;
 mod table;
 mod tier;
+mod warned;
 
 pub use collective::{Collective, CollectiveKind, IterationRecord};
 pub use column::{Column, Record};
@@ -64,3 +65,4 @@ pub use summary::{
 };
 pub use table::{FlowTable, IterationTable, PortTable, SeriesTable, Table, TableError};
 pub use tier::{PortSums, TierSums};
+pub use warned::Warned;

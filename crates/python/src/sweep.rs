@@ -4,7 +4,7 @@ use crate::error;
 use farspan_scenario::ScenarioError;
 use farspan_sweep::{
     Finished, Options, Point, Program, Progress, Row, Store, StoreError, Sweep as Expanded, SweepError,
-    Watch, arguments, execute, longest_first, rows, write_data_set,
+    Watch, arguments, execute, longest_first, notes, rows, write_data_set,
 };
 use farspan_world::write;
 use pyo3::exceptions::PySystemExit;
@@ -63,8 +63,8 @@ impl Sweep {
         Ok(Self { points, jobs: plan.jobs, store: Mutex::new(Some(store)) })
     }
 
-    /// Runs what is not there in processes of this machine, and writes the data set; gives its rows as JSON, and how many
-    /// were there. `progress` is called with the share that is done and the packet-hops so far; what it raises ends the
+    /// Runs what is not there in processes of this machine, and writes the data set; gives its rows as JSON, how many were
+    /// there, and what the runs warn of. `progress` is called with the share that is done and the packet-hops so far; what it raises ends the
     /// runs and goes on.
     #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
     fn run(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Told> {
@@ -98,7 +98,7 @@ impl Sweep {
     }
 
     /// Writes the data set of what is there and of these errors, by index, after the points `ran` did; gives its rows as
-    /// JSON, and how many were there before.
+    /// JSON, how many were there before, and what the runs warn of.
     #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
     fn finish(&self, py: Python<'_>, errors: BTreeMap<usize, String>, ran: Vec<usize>) -> PyResult<Told> {
         let told = error::guarded(py, || {
@@ -135,12 +135,13 @@ impl Sweep {
         let rows = rows(&self.points, store, finished);
         write_data_set(store, &rows).map_err(|error| error.to_string())?;
         let reused = finished.iter().filter(|finished| finished.reused).count();
-        Ok((json!(rows.iter().map(Row::json).collect::<Vec<_>>()).to_string(), reused))
+        let rows = json!(rows.iter().map(Row::json).collect::<Vec<_>>()).to_string();
+        Ok((rows, reused, notes(&self.points, finished)))
     }
 }
 
-/// The rows of the data set as JSON, and how many of them were there.
-type Told = (String, usize);
+/// The rows of the data set as JSON, how many of them were there, and what the runs warn of.
+type Told = (String, usize, Vec<String>);
 
 /// A run that is not there: index, name of the folder, arguments of the command, resolved scenario.
 type Pending = (usize, String, Vec<String>, String);
@@ -153,15 +154,16 @@ fn refused(py: Python<'_>, refusal: &StoreError) -> PyErr {
     }
 }
 
-/// The text, folder, runs at a time, `--json` and `--quiet` of a sweep.
-type Asked = (String, PathBuf, Option<u16>, bool, bool);
+/// The text, folder, runs at a time, `--json` and `--quiet` of a sweep, and a note on its seeds.
+type Asked = (String, PathBuf, Option<u16>, bool, bool, Option<String>);
 
 /// The sweep that the arguments of `farspan sweep` ask for; of wrong ones it says why, and raises `SystemExit`.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
 pub fn sweep_plan(py: Python<'_>, args: Vec<OsString>) -> PyResult<Asked> {
     let plan = py.detach(|| farspan_cli::sweep_plan(args)).map_err(PySystemExit::new_err)?;
-    Ok((plan.sweep.text, plan.out, plan.jobs, plan.json, plan.quiet))
+    let note = plan.seeds_note();
+    Ok((plan.sweep.text, plan.out, plan.jobs, plan.json, plan.quiet, note))
 }
 
 /// Writes the report of a sweep that has ended, and gives what the command prints: tables, where everything is, and the comparisons as JSON.

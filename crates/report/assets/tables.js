@@ -7,20 +7,11 @@ function later(text, make) {
 }
 
 function overview() {
-  const { description, head, arms } = group();
+  const { description, head, arms, warnings } = group();
   byId("description").textContent = description || "";
   fill("head", head.map((line) => h("p", { class: "note" }, line)));
   const all = arms.flatMap((arm) => arm.runs.map((run) => ({ arm, run })));
-  const told = new Map();
-  for (const { arm, run } of all) {
-    for (const warning of run.warnings) told.set(warning, [...(told.get(warning) || []), arms.length > 1 || arm.runs.length > 1 ? `${arm.name}, seed ${run.seed}` : ""]);
-  }
-  const warnings = [...told].map(([warning, of]) => {
-    const where = of.filter(Boolean);
-    const some = where.length === all.length ? "" : where.length > 4 ? `${where.slice(0, 3).join("; ")} and ${where.length - 3} more` : where.join("; ");
-    return h("p", { class: "warning" }, some && h("strong", {}, `${some}: `), warning);
-  });
-  fill("warnings", warnings);
+  fill("warnings", warnings.map((warning) => h("p", { class: "warning" }, warning)));
   const mark = (partial) => (partial ? h("span", { class: "mark" }, "partial") : null);
   const row = ({ arm, run }) => [
     h("span", {}, arm.name, mark(run.partial)), arm.profile, String(run.seed), `${number(run.finished)} of ${number(run.started)}`, time(run.sim_time_s * 1e6),

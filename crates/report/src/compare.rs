@@ -4,10 +4,9 @@ use crate::axes::differences;
 use crate::group::{Arm, Group, group, groups};
 use crate::head::{Sums, setup, setups};
 use crate::load::{ReportError, Run};
-use crate::verdict::{Verdict, bottleneck_note, timeouts_note, unended, verdicts};
-use farspan_metrics::{
-    FaultyLinks, FlowRow, Measure, Setup, SetupComparison, bottleneck, measures, summarize,
-};
+use crate::notes::{Note, faults_notes, few_seeds, interrupted, other_program, unended_note, warnings};
+use crate::verdict::{Verdict, bottleneck_note, ports_notes, timeouts_note, verdicts};
+use farspan_metrics::{FlowRow, Measure, Setup, SetupComparison, bottleneck, measures, summarize};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -34,7 +33,7 @@ pub struct Comparison {
     /// Keys of the scenario that differ from the baseline's; those of the scheme only if both have the same.
     pub differences: Vec<Difference>,
     /// Notes for the reader.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Warnings of the runs, each after the arms that bring it unless all do.
     pub warnings: Vec<String>,
     /// The numbers that tables show.
@@ -207,6 +206,11 @@ fn lead(group: &mut Group, name: &str) -> Result<(), ReportError> {
 pub(crate) fn compare_group(group: &Group, strict: bool) -> Result<Comparison, ReportError> {
     let base = &group.arms[0];
     let documents: Vec<_> = group.arms.iter().flat_map(|arm| &arm.runs).map(|run| &run.summary).collect();
+    let mut before = group.notes.clone();
+    before.extend(group.arms.iter().filter_map(interrupted));
+    before.extend(group.arms.iter().filter_map(unended_note));
+    before.extend(faults_notes(&group.arms));
+    let mut notes = Vec::new();
     let mut comparison = Comparison {
         scenario: group.name.clone(),
         baseline: base.name.clone(),
@@ -215,58 +219,31 @@ pub(crate) fn compare_group(group: &Group, strict: bool) -> Result<Comparison, R
         ratios: Vec::new(),
         verdicts: Vec::new(),
         differences: Vec::new(),
-        notes: group.notes.clone(),
+        notes: Vec::new(),
         warnings: warnings(group),
         measures: measures(&documents),
     };
     comparison.verdicts = verdicts(&group.arms, &comparison.measures);
-    comparison.notes.extend(group.arms.iter().filter_map(interrupted));
-    comparison.notes.extend(group.arms.iter().filter_map(unended_note));
-    comparison.notes.extend(faults_notes(&group.arms));
-    comparison.notes.extend(timeouts_note(&group.arms, &comparison.measures));
-    comparison.notes.extend(bottleneck_note(&group.arms, &comparison.measures));
     for (i, arm) in group.arms.iter().enumerate().skip(1) {
         let difference = |(key, baseline, value)| Difference { name: arm.name.clone(), key, baseline, value };
         comparison.differences.extend(differences(&base.runs[0], &arm.runs[0]).into_iter().map(difference));
-        comparison.notes.extend(other_program(base, arm));
-        match paired(base, arm, &mut comparison.notes) {
+        notes.extend(other_program(base, arm));
+        match paired(base, arm, &mut notes) {
             Ok(ratios) => comparison.ratios.push(Ratios { arm: i, ..ratios }),
             Err(error) if strict => return Err(error),
-            Err(error) => comparison.notes.push(error.to_string()),
+            Err(error) => notes.push(error.to_string()),
         }
     }
-    few_seeds(&mut comparison);
+    notes.extend(few_seeds(&comparison));
+    let of_numbers = [timeouts_note(&group.arms), bottleneck_note(&group.arms)].into_iter().flatten();
+    let of_numbers =
+        of_numbers.chain(ports_notes(&comparison.runs)).filter(|note| note.is_on(&comparison.measures));
+    let before = before.into_iter().map(Note::from);
+    comparison.notes = before.chain(of_numbers).chain(notes.into_iter().map(Note::from)).collect();
     Ok(comparison)
 }
 
-fn warnings(group: &Group) -> Vec<String> {
-    fn of_run(run: &Run) -> Option<&Vec<Value>> {
-        run.summary.get("warnings")?.as_array()
-    }
-    let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
-    for arm in &group.arms {
-        for warning in arm.runs.iter().filter_map(of_run).flatten().filter_map(Value::as_str) {
-            let place = said.iter().position(|(known, _)| *known == warning).unwrap_or_else(|| {
-                said.push((warning, Vec::new()));
-                said.len() - 1
-            });
-            let arms = &mut said[place].1;
-            if !arms.contains(&&*arm.name) {
-                arms.push(&arm.name);
-            }
-        }
-    }
-    let text = |(warning, arms): (&str, Vec<&str>)| {
-        if arms.len() == group.arms.len() {
-            warning.to_owned()
-        } else {
-            format!("{}: {warning}", arms.join(", "))
-        }
-    };
-    said.into_iter().map(text).collect()
-}
-
-fn side(arm: &Arm) -> Side {
+pub(crate) fn side(arm: &Arm) -> Side {
     let whole: Vec<&Run> = arm.complete().collect();
     let documents: Vec<Value> = whole.iter().map(|run| run.summary.clone()).collect();
     let bottlenecks: BTreeSet<&str> = documents.iter().map(bottleneck).collect();
@@ -281,65 +258,6 @@ fn side(arm: &Arm) -> Side {
         sums: Sums::of(arm),
         summary: summarize(&documents),
     }
-}
-
-fn interrupted(arm: &Arm) -> Option<String> {
-    let seeds: Vec<u64> = arm.runs.iter().filter(|run| run.partial()).map(Run::seed).collect();
-    (!seeds.is_empty()).then(|| {
-        format!("{}: the runs of seeds {} were interrupted and are left out", arm.name, list(&seeds))
-    })
-}
-
-fn unended_note(arm: &Arm) -> Option<String> {
-    let (left, all, runs) = unended(arm);
-    let of = arm.complete().count();
-    (left > 0).then(|| {
-        let seeds = if of > 1 { format!(" in {runs} of {of} seeds") } else { String::new() };
-        format!("{}: {left} of {all} flows unfinished{seeds}; it is never marked best", arm.name)
-    })
-}
-
-/// As many notes tell of faults.
-const MOST_FAULTS: usize = 8;
-
-/// What faults have lost in each arm, all its seeds together.
-fn faults_notes(arms: &[Arm]) -> Vec<String> {
-    let of_arm = |arm: &Arm| {
-        let ports = arm.complete().flat_map(|run| &run.ports);
-        FaultyLinks::of(ports.map(|port| (&*port.port, &*port.faults, port.losses)))
-    };
-    let by_arm: Vec<_> = arms.iter().map(of_arm).collect();
-    let all = FaultyLinks::together(by_arm.iter().flatten().cloned());
-    let note = |links: &FaultyLinks| {
-        if links.lost == 0 {
-            return format!("fault: {}", links.line());
-        }
-        let named = arms.iter().zip(&by_arm);
-        let lost = named.filter_map(|(arm, of)| {
-            let own = of.iter().find(|own| own.faults == links.faults)?;
-            Some(format!("{} {}", arm.name, own.lost))
-        });
-        format!(
-            "fault: {}: packets lost, all seeds together: {}",
-            links.name(),
-            lost.collect::<Vec<_>>().join(", ")
-        )
-    };
-    let mut notes: Vec<String> = all.iter().take(MOST_FAULTS).map(note).collect();
-    if all.len() > MOST_FAULTS {
-        notes.push(format!("faults: {} more are in ports.parquet of each run", all.len() - MOST_FAULTS));
-    }
-    notes
-}
-
-/// Of the arm with the fewest seeds; it has no name where all have as few.
-fn few_seeds(comparison: &mut Comparison) {
-    let count = |ratios: &Ratios| ratios.seeds.len();
-    let Some(fewest) = comparison.ratios.iter().min_by_key(|ratios| count(ratios)) else { return };
-    let all = comparison.ratios.iter().all(|ratios| count(ratios) == count(fewest));
-    let of = if all { String::new() } else { format!("{}: ", fewest.name) };
-    let note = interval_note(count(fewest)).map(|note| of + &note);
-    comparison.notes.extend(note);
 }
 
 /// A note for the reader on intervals over so few seeds; `None` if they are enough.
@@ -377,16 +295,6 @@ pub fn seeds_note(seeds: &BTreeSet<u64>) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// Two versions of the program may differ in more than the scenario says.
-fn other_program(base: &Arm, arm: &Arm) -> Option<String> {
-    let program = |arm: &Arm| {
-        let run = &arm.runs[0];
-        format!("farspan {}, commit {}", run.text("farspan_version"), run.text("commit"))
-    };
-    let (here, there) = (program(arm), program(base));
-    (here != there).then(|| format!("{}: run by {here}; {}: by {there}", arm.name, base.name))
 }
 
 /// The ratios of an arm over the baseline, over the seeds that both have.
@@ -495,7 +403,8 @@ mod tests {
     use farspan_metrics::PortRow;
 
     fn notes(runs: Vec<Run>) -> Vec<String> {
-        compare(runs, None).unwrap().0.remove(0).notes
+        let notes = compare(runs, None).unwrap().0.remove(0).notes;
+        notes.into_iter().map(|note| note.text).collect()
     }
 
     fn refusal(runs: Vec<Run>) -> String {
@@ -531,6 +440,16 @@ mod tests {
         };
         let runs = vec![with("uno", 1, &["loses"]), with("hpcc", 1, &["lossy", "loses"])];
         assert_eq!(compare(runs, None).unwrap().0[0].warnings, ["loses", "hpcc: lossy"]);
+        let runs = vec![
+            with("uno", 1, &["loses 5 B"]),
+            with("uno", 2, &["loses 6 B"]),
+            with("hpcc", 1, &["loses 5 B", "lossy"]),
+            with("hpcc", 2, &["loses 5 B"]),
+        ];
+        assert_eq!(
+            compare(runs, None).unwrap().0[0].warnings,
+            ["loses 5 B (4 of 4 runs, in 1 with other numbers)", "hpcc: lossy (1 of 2 runs)"]
+        );
     }
 
     #[test]

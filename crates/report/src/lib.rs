@@ -38,6 +38,7 @@ mod detail;
 mod group;
 mod head;
 mod load;
+mod notes;
 mod number;
 mod over;
 mod page;
@@ -54,6 +55,7 @@ pub use compare::{
 pub use group::{Arm, Group, groups};
 pub use head::Sums;
 pub use load::{ReportError, Run, load};
+pub use notes::Note;
 pub use over::{Asked, Head, Line, Over, OverError, Place, Point, heads, over};
 pub use page::{html, write, write_report};
 pub use verdict::{Lead, Verdict};

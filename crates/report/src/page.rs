@@ -5,6 +5,7 @@ use crate::curve::{completion, slowdown};
 use crate::detail::{BUDGET, Names, Share, curves, detail};
 use crate::group::{Arm, Group, groups};
 use crate::load::{ReportError, Run, load};
+use crate::notes::warned;
 use crate::number::{point, short};
 use crate::over::axes;
 use crate::picture::Picture;
@@ -190,6 +191,7 @@ impl Shown {
             "description": group.arms[0].runs[0].scenario.get("description").and_then(toml::Value::as_str),
             "head": comparison.head(),
             "notes": comparison.notes,
+            "warnings": warned(group, Run::warnings),
             "differences": comparison.differences,
             "baseline": comparison.baseline,
             "question": Question::of(&group.arms[0].runs[0].scenario).page(&comparison.measures),
@@ -297,7 +299,6 @@ fn said(verdict: &Verdict, comparison: &Comparison) -> Value {
 fn head(run: &Run) -> Value {
     let mut head = json!({
         "folder": run.folder.display().to_string(),
-        "warnings": run.warnings(),
         "partial": run.partial(),
         "flows": run.flows.len(),
     });

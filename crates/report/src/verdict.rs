@@ -1,9 +1,10 @@
 //! Which arm is best by a number, judged seed by seed: its lead over every other must be more than chance.
 
-use crate::compare::SEEDS_FOR_AN_INTERVAL;
+use crate::compare::{SEEDS_FOR_AN_INTERVAL, Side};
 use crate::group::Arm;
 use crate::load::Run;
-use farspan_metrics::{Better, Bootstraps, Measure, PairedRatios, bottleneck};
+use crate::notes::Note;
+use farspan_metrics::{Better, Bootstraps, Measure, PairedRatios, bottleneck, few_names};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -77,11 +78,10 @@ fn have_like_timeouts(arms: &[&Arm]) -> bool {
 }
 
 /// A note where time-outs of some arms are not those of others.
-pub(crate) fn timeouts_note(arms: &[Arm], measures: &[Measure]) -> Option<String> {
-    let is_shown = measures.iter().any(|measure| measure.path == TIMEOUTS);
-    (is_shown && !have_like_timeouts(&arms.iter().collect::<Vec<_>>())).then(|| {
-        "time-outs: of packets under per_packet_rto, of a flow's one timer under other recovery: none is best by them".to_owned()
-    })
+pub(crate) fn timeouts_note(arms: &[Arm]) -> Option<Note> {
+    let text = "time-outs: of packets under per_packet_rto, of a flow's one timer under other recovery: none is best by them";
+    (!have_like_timeouts(&arms.iter().collect::<Vec<_>>()))
+        .then(|| Note { text: text.to_owned(), about: Some(|measure| measure.path == TIMEOUTS) })
 }
 
 /// Whether the bottleneck is one port in all arms, at each seed.
@@ -95,11 +95,29 @@ fn have_one_bottleneck(arms: &[&Arm]) -> bool {
 }
 
 /// A note where the numbers of the bottleneck are of different ports.
-pub(crate) fn bottleneck_note(arms: &[Arm], measures: &[Measure]) -> Option<String> {
-    let is_shown = measures.iter().any(Measure::is_of_bottleneck);
-    (is_shown && !have_one_bottleneck(&arms.iter().collect::<Vec<_>>())).then(|| {
-        "bottleneck: not the same port in all arms: no ratio of two ports, and none is best by it".to_owned()
-    })
+pub(crate) fn bottleneck_note(arms: &[Arm]) -> Option<Note> {
+    let text = "bottleneck: not the same port in all arms: no ratio of two ports, and none is best by it";
+    (!have_one_bottleneck(&arms.iter().collect::<Vec<_>>())).then(|| of_bottleneck(text.to_owned()))
+}
+
+/// The ports of arms whose bottleneck was not the same one in all runs: cells of tables only count them.
+pub(crate) fn ports_notes(sides: &[Side]) -> Vec<Note> {
+    let mut several: Vec<(&[String], Vec<&str>)> = Vec::new();
+    for side in sides.iter().filter(|side| side.bottlenecks.len() > 1) {
+        match several.iter_mut().find(|(ports, _)| *ports == side.bottlenecks) {
+            Some((_, names)) => names.push(&side.name),
+            None => several.push((&side.bottlenecks, vec![&side.name])),
+        }
+    }
+    let note = |(ports, names): (&[String], Vec<&str>)| {
+        let ports = few_names(ports.iter().map(String::as_str));
+        of_bottleneck(format!("bottleneck of {}: {ports}", names.join(", ")))
+    };
+    several.into_iter().map(note).collect()
+}
+
+fn of_bottleneck(text: String) -> Note {
+    Note { text, about: Some(Measure::is_of_bottleneck) }
 }
 
 type Numbers = Vec<(u64, Option<f64>)>;
@@ -257,7 +275,7 @@ mod tests {
             let measures = measures(&documents);
             let verdict =
                 verdicts(&arms, &measures).into_iter().find(|verdict| verdict.path == TIMEOUTS).unwrap();
-            (verdict.best, verdict.no_difference.len(), timeouts_note(&arms, &measures).is_some())
+            (verdict.best, verdict.no_difference.len(), timeouts_note(&arms).is_some())
         };
         assert_eq!(judged("per_packet_rto", &["intra", "inter"]), (Some("a".to_owned()), 0, false));
         assert_eq!(judged("rack", &["intra", "inter"]), (None, 0, true));
@@ -329,10 +347,32 @@ mod tests {
             let verdicts = verdicts(&arms, &measures);
             let queue =
                 verdicts.into_iter().find(|verdict| verdict.measure == "bottleneck queue, mean").unwrap();
-            (queue.best, queue.no_difference.len(), bottleneck_note(&arms, &measures).is_some())
+            (queue.best, queue.no_difference.len(), bottleneck_note(&arms).is_some())
         };
         assert_eq!(judged("tor0->host0#0"), (Some("a".to_owned()), 0, false));
         assert_eq!(judged("tor0->core1#0"), (None, 0, true));
+    }
+
+    #[test]
+    fn the_ports_that_cells_only_count_are_named_in_a_note_on_the_bottleneck() {
+        let measure = |json: Value| measures(&[&json]).remove(0);
+        let queue = measure(json!({"queues": {"bottleneck": "a->b#0", "bottleneck_mean_bytes": 1.0}}));
+        let other = measure(json!({"recovery": {"timeouts": 1}}));
+        let arm = |name: &str, ports: &[&str]| {
+            let mut arm = arm(name, &[1.0; 6], 0);
+            for (run, port) in arm.runs.iter_mut().zip(ports.iter().cycle()) {
+                run.summary["queues"] = json!({"bottleneck": port, "bottleneck_mean_bytes": 1.0});
+            }
+            arm
+        };
+        let six = ["p1", "p2", "p3", "p4", "p5", "p6"];
+        let arms = [arm("a", &["x", "y"]), arm("b", &["y", "x"]), arm("c", &["x"]), arm("d", &six)];
+        let notes = ports_notes(&arms.iter().map(crate::compare::side).collect::<Vec<_>>());
+        let said: Vec<&str> = notes.iter().map(|note| note.text.as_str()).collect();
+        assert_eq!(said, ["bottleneck of a, b: x, y", "bottleneck of d: p1, p2, p3, p4 and 2 more"]);
+        for note in notes.into_iter().chain(bottleneck_note(&arms)) {
+            assert!(note.is_on([&other, &queue]) && !note.is_on([&other]), "{}", note.text);
+        }
     }
 
     #[test]

@@ -38,4 +38,4 @@ pub use kind::Kind;
 pub use point::Point;
 pub use program::{Program, ProgramError, arguments};
 pub use store::{Store, StoreError};
-pub use told::faults_note;
+pub use told::notes;

@@ -1,6 +1,7 @@
-//! What is said of the runs of a sweep at its end.
+//! Words on the runs of a sweep at its end.
 
 use crate::{Finished, Point};
+use farspan_metrics::Warned;
 use farspan_scenario::model::{Fault, LinkEvent};
 
 /// Whether a fault of the point's links can lose packets: a lower rate loses none itself.
@@ -11,9 +12,27 @@ fn can_lose(point: &Point) -> bool {
         .any(|fault| matches!(fault, Fault::OfLinks(fault) if !matches!(fault.event, LinkEvent::Rate(_))))
 }
 
-/// A note on runs whose faults lost no packet; `None` if there is none.
+/// The most different warnings that are said.
+const MOST_WARNINGS: usize = 8;
+
+/// The warnings of the runs, each text once, and a note where their faults lost nothing.
 #[must_use]
-pub fn faults_note(points: &[Point], finished: &[Finished]) -> Option<String> {
+pub fn notes(points: &[Point], finished: &[Finished]) -> Vec<String> {
+    let warnings = |finished: &Finished| -> Vec<String> {
+        let said = finished.result.as_ref().ok().and_then(|document| document["warnings"].as_array());
+        said.into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
+    };
+    let said: Vec<Vec<String>> = finished.iter().map(warnings).collect();
+    let warned = Warned::of(said.iter().map(|texts| texts.iter().map(String::as_str)));
+    let told =
+        warned.iter().take(MOST_WARNINGS).map(|warned| format!("warning: {}", warned.line(finished.len())));
+    let more = warned.len().saturating_sub(MOST_WARNINGS);
+    let more = (more > 0).then(|| format!("{more} more warnings: report.html has all of them"));
+    told.chain(more).chain(faults_note(points, finished).map(|note| format!("note: {note}"))).collect()
+}
+
+/// A note on runs whose faults lost no packet; `None` if there is none.
+fn faults_note(points: &[Point], finished: &[Finished]) -> Option<String> {
     let faulty = finished.iter().filter(|finished| can_lose(&points[finished.point]));
     let lost = |finished: &Finished| finished.result.as_ref().ok()?.pointer("/ports/all/lost")?.as_u64();
     let lost: Vec<u64> = faulty.filter_map(lost).collect();

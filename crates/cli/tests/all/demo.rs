@@ -100,6 +100,9 @@ fn the_demo_its_report_and_compare_say_the_same() {
                 assert_eq!(Some(value), compared[measure].get(arm), "{name}, {measure}, {arm}");
             }
         }
+        // The first scene's table has no number of the bottleneck.
+        let noted = document["comparisons"][0]["notes"].to_string().contains("bottleneck: not the same port");
+        assert!(i > 0 || noted && !scene.contains("note: bottleneck"), "{said}");
         // Probes are on in each.
         let series = &page["groups"][i]["arms"][0]["runs"][0]["detail"]["series"]["list"];
         assert!(!series.as_array().unwrap().is_empty(), "{name}");
