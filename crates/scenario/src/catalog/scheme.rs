@@ -2,6 +2,7 @@
 
 use super::control;
 use crate::names::{self, UnknownName};
+use crate::value::Part;
 use farspan_transport::coding::Shape;
 use farspan_transport::{ack, balance, coding};
 
@@ -17,7 +18,8 @@ const fn alias(name: &'static str, intra: &'static str, inter: &'static str) -> 
 }
 
 /// How a coding is written in a scheme's name.
-const CODINGS: &str = "write mds, mds(DATA,PARITY) such as mds(8,2) with at most 255 packets, or none";
+pub(crate) const CODINGS: &str =
+    "write mds, mds(DATA,PARITY) such as mds(8,2) with at most 255 packets, or none";
 
 /// Built-in schemes with a name of their own; every other control's name is a scheme as well (with ECMP).
 const ALIASES: &[Alias] = &[
@@ -249,6 +251,17 @@ pub(crate) fn balance_name(name: &str) -> Result<&'static str, UnknownName> {
 /// If it is unknown.
 pub(crate) fn coding_name(name: &str) -> Result<&'static str, UnknownName> {
     known("coding", name, coding::NAMES)
+}
+
+/// A coding with the numbers that its name has, `mds(8,2)`, in their own keys; any other as it is.
+pub(crate) fn coding_in_full(mut coding: Part) -> Part {
+    let has_numbers = ["data", "parity"].iter().any(|key| coding.0.contains_key(*key));
+    if let Some(Ok((name, Some(shape)))) = coding.name().filter(|_| !has_numbers).map(coding_of) {
+        coding.0.insert("name".to_owned(), name.into());
+        coding.0.insert("data".to_owned(), i64::from(shape.data()).into());
+        coding.0.insert("parity".to_owned(), i64::from(shape.parity()).into());
+    }
+    coding
 }
 
 /// An ACK policy's name.

@@ -83,12 +83,20 @@ fn recovery_of(names: &[&str]) -> Schema {
 }
 
 pub(super) fn coding_schema(generator: &mut SchemaGenerator) -> Schema {
-    part_schema(coding::NAMES, &generator.subschema_for::<CodingConfig>())
+    coding_of(coding::NAMES, generator)
 }
 
 pub(super) fn shared_coding_schema(generator: &mut SchemaGenerator) -> Schema {
-    let names = [&["scheme"], coding::NAMES].concat();
-    part_schema(&names, &generator.subschema_for::<CodingConfig>())
+    coding_of(&[&["scheme"], coding::NAMES].concat(), generator)
+}
+
+/// A coding by name, with its numbers in parentheses, or as a table.
+fn coding_of(names: &[&str], generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "anyOf": [
+        { "type": "string", "enum": names },
+        { "type": "string", "pattern": r"^mds\( *[0-9]+ *, *[0-9]+ *\)$" },
+        generator.subschema_for::<CodingConfig>(),
+    ] })
 }
 
 pub(super) fn class_schema(_: &mut SchemaGenerator) -> Schema {

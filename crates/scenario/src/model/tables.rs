@@ -86,7 +86,7 @@ tables! {
         /// "scheme", or one loss recovery for all schemes: a name, or a table with name and rto. Default: scheme.
         #[schemars(schema_with = "shared_recovery_schema")]
         recovery: Part,
-        /// "scheme", or one erasure coding for the flows between sites of all schemes: "none", "mds", or a table with name and
+        /// "scheme", or one erasure coding for the flows between sites of all schemes: "none", "mds", "mds(8,2)", or a table with name and
         /// parameters. Default: scheme.
         #[schemars(schema_with = "shared_coding_schema")]
         coding: Part,
@@ -133,7 +133,7 @@ tables! {
         /// Loss recovery: a name, or a table with name and rto. Default: of the scheme.
         #[schemars(schema_with = "recovery_schema")]
         recovery: Part,
-        /// Erasure coding: "none", "mds", or a table with name and parameters. Default: of the scheme.
+        /// Erasure coding: "none", "mds", "mds(8,2)", or a table with name and parameters. Default: of the scheme.
         #[schemars(schema_with = "coding_schema")]
         coding: Part,
         /// When the window lets a packet go: "below" (while bytes in flight are below it) or "fits" (while one more full

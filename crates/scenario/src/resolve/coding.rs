@@ -19,9 +19,10 @@ impl Context<'_> {
     ) -> Result<CodingConfig, ValueError> {
         let of_scheme = stack.alias.and_then(|alias| self.constants(alias).remove("coding"));
         let of_scheme = of_scheme.and_then(|coding| coding.as_table().cloned().map(Part));
+        let own = own.map(scheme::coding_in_full);
         let name_of = |part: &Option<Part>| part.as_ref().and_then(Part::name).map(str::to_owned);
         let name = match name_of(&own) {
-            Some(name) => named(path, scheme::coding_name(&name))?,
+            Some(name) => coding_named(path, &name)?,
             None => match name_of(&of_scheme).filter(|_| stack.coding != "none") {
                 Some(name) => named(path, scheme::coding_name(&name))?,
                 None => stack.coding,
@@ -34,7 +35,8 @@ impl Context<'_> {
     /// The coding of all schemes, for flows between sites.
     pub(super) fn shared_coding(&self, shared: Part) -> Result<CodingConfig, ValueError> {
         let path = "transport.coding";
-        let name = named(path, scheme::coding_name(shared.name().unwrap_or_default()))?;
+        let shared = scheme::coding_in_full(shared);
+        let name = coding_named(path, shared.name().unwrap_or_default())?;
         self.coding_of(path, name, None, Some(shared))
     }
 
@@ -57,4 +59,12 @@ impl Context<'_> {
         in_range(path, coding.check())?;
         Ok(coding)
     }
+}
+
+/// A coding's name; one with numbers is left over where it cannot have them.
+fn coding_named(path: &str, name: &str) -> Result<&'static str, ValueError> {
+    if name.contains('(') {
+        return Err(ValueError::rule(path, format!("{name:?} is no coding here"), scheme::CODINGS));
+    }
+    named(path, scheme::coding_name(name))
 }

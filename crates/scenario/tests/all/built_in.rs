@@ -192,7 +192,29 @@ fn one_coding_can_serve_the_flows_between_sites_of_all_schemes() {
         let eight = |parity| ("mds".to_owned(), Some(8), Some(parity));
         assert_eq!(coding("transport.coding=mds"), (intra.clone(), eight(2)), "{scheme}");
         let four = coding("transport.coding={ name = 'mds', parity = 4 }");
-        assert_eq!(four, (intra, eight(4)), "{scheme}");
+        assert_eq!(four, (intra.clone(), eight(4)), "{scheme}");
+        let short = ("mds".to_owned(), Some(20), Some(3));
+        for set in ["transport.coding=mds(20,3)", "transport.coding=mds(20, 3)"] {
+            assert_eq!(coding(set), (intra.clone(), short.clone()), "{scheme}");
+        }
+        assert_eq!(coding("scheme.inter.coding=mds(20,3)"), (intra, short), "{scheme}");
+    }
+}
+
+#[test]
+fn a_coding_with_its_numbers_is_text_in_files_too() {
+    let of = |coding: &str| {
+        let text = format!("base = 'uno/incast-mixed'\n[transport]\ncoding = {coding}\n");
+        Request { text: Some(text), ..Request::new("mine") }.resolve()
+    };
+    let inter = |coding: &str| of(coding).unwrap().scenario().scheme.inter.coding.clone();
+    assert_eq!(inter("'mds(4,2)'"), inter("{ name = 'mds', data = 4, parity = 2 }"));
+    let again = Request { text: Some(of("'mds(4,2)'").unwrap().to_toml()), ..Request::new("again") };
+    assert_eq!(again.resolve().unwrap().to_toml(), of("'mds(4,2)'").unwrap().to_toml());
+    for bad in ["'mds(8)'", "'mds(8,x)'", "'none(1,1)'", "'mds(200,56)'", "{ name = 'mds(8,2)', data = 4 }"] {
+        let error = of(bad).unwrap_err().to_string();
+        assert!(error.contains("is no coding here; write mds, mds(DATA,PARITY)"), "{bad}: {error}");
+        assert!(error.contains("transport.coding"), "{bad}: {error}");
     }
 }
 
