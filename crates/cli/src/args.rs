@@ -50,7 +50,8 @@ pub enum Command {
     Run(RunArgs),
     /// List schemes, congestion, balance, coding, queues, topologies, workloads, scenarios or figures
     List(ListArgs),
-    /// Validate a scenario, print it with every default spelled out, and estimate what it costs
+    /// Validate a scenario, print it with every default spelled out, and estimate what it costs; of the file of a sweep, say how many runs
+    /// it has and what they cost
     Check(CheckArgs),
     /// Write a commented starter: a scenario, a topology file, or the crate of a congestion control
     New(NewArgs),
@@ -117,6 +118,16 @@ pub struct ScenarioArgs {
 }
 
 impl ScenarioArgs {
+    /// The first option that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("--scheme", self.scheme.is_some()),
+            ("--profile", self.profile.is_some()),
+            ("--set", !self.set.is_empty()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+
     /// The request that they make.
     pub fn request(&self, seed: Option<u64>) -> Request {
         Request {
@@ -261,9 +272,12 @@ pub struct ListArgs {
 /// Arguments of `check`.
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// The scenario.
+    /// The scenario, or a sweep.
     #[command(flatten)]
     pub scenario: ScenarioArgs,
+    /// Leave out the scenario, and print only what it means and costs
+    #[arg(long)]
+    pub brief: bool,
     /// Seed of all draws
     #[arg(long, allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,

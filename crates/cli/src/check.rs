@@ -1,42 +1,34 @@
 //! `farspan check`.
 
 use crate::args::CheckArgs;
-use crate::format::percent;
+use crate::offered::Offered;
 use crate::{Failure, cost, output};
-use farspan_scenario::Resolved;
-use farspan_sweep::{Kind, Sweep};
+use farspan_metrics::Warned;
+use farspan_scenario::{Request, Resolved, ScenarioError};
+use farspan_sweep::{Kind, Point, Sweep};
 use farspan_world::{Cost, PathFacts, Size, World};
 use std::path::Path;
 
-/// Prints the resolved scenario, and as comments below it what it means and costs: the whole is a scenario again.
+/// Prints the resolved scenario, and as comments below it what it means and costs: the whole is a scenario again. Of a sweep: how many runs it
+/// has, and what they cost.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let name = &args.scenario.scenario;
     if Kind::of(name).is_ok_and(|kind| kind == Kind::Sweep) {
-        return Err(of_sweep(name));
+        return check_sweep(args);
     }
     let resolved = args.scenario.request(args.seed).resolve()?;
     let size = Size::of(&resolved)?;
     let lines = match size.is_small() {
         true => lines(&resolved, &World::build(&resolved)?),
-        false => vec![String::new(), too_large(size)],
+        false => vec![too_large(size)],
     };
-    let mut text = resolved.to_toml();
-    for line in lines {
-        text += &format!("\n# {line}");
+    if args.brief {
+        output::text(&(lines.join("\n") + "\n"));
+        return Ok(());
     }
-    output::text(&(text + "\n"));
+    let comments: String = lines.iter().map(|line| format!("# {line}\n")).collect();
+    output::text(&format!("{}\n# \n{comments}", resolved.to_toml()));
     Ok(())
-}
-
-/// The error of a sweep in a scenario's place, or what is wrong with the sweep itself.
-fn of_sweep(name: &str) -> Failure {
-    Sweep::read(Path::new(name)).map_or_else(Failure::from, |sweep| {
-        let scenario = sweep.points.first().map_or("SCENARIO", |point| &point.request.scenario);
-        Failure::BadInput(format!(
-            "{name}: this is a sweep, and farspan check takes a scenario; farspan check {scenario} checks the one that it runs, and \
-             --scheme NAME and --set PATH=VALUE one of its settings"
-        ))
-    })
 }
 
 /// Says that a world would take too long, or too much memory, to be looked at.
@@ -50,7 +42,7 @@ fn too_large(size: Size) -> String {
 }
 
 fn lines(resolved: &Resolved, world: &World) -> Vec<String> {
-    let mut lines = vec![String::new()];
+    let mut lines = Vec::new();
     let path = |name: &str, path: Option<PathFacts>| {
         path.map(|path| {
             let PathFacts { hops, base_rtt, bdp, .. } = path;
@@ -60,18 +52,120 @@ fn lines(resolved: &Resolved, world: &World) -> Vec<String> {
     lines.extend(path("farthest pair inside a site", world.intra));
     let several = world.pairs.len() > 1;
     lines.extend(world.pairs.iter().filter_map(|pair| {
-        let sites = format!("pair between sites {} and {}", pair.from, pair.to);
+        let [from, to] = [pair.from, pair.to].map(|site| &world.site_names[site]);
+        let sites = format!("pair between {from} and {to}");
         path(if several { &sites } else { "pair between the sites" }, Some(pair.path))
     }));
     let links = resolved.scenario().topology.link.lines(&world.spec.network);
     lines.extend(links.expect("the world was built with these patterns"));
     let load = &world.offered_load;
-    let wan = load.wan.iter().map(|way| (format!("wan {} to {}", way.from, way.to), way.load));
-    let tiers = [("host".to_owned(), load.host), ("fabric".to_owned(), load.fabric)].into_iter().chain(wan);
-    let offered: Vec<_> = tiers.map(|(name, load)| format!("{name} {}", percent(load))).collect();
-    lines.push(format!("offered load: {}", offered.join(", ")));
+    let wan: Vec<_> = load.wan.iter().map(|way| ([way.from, way.to], way.load)).collect();
+    let offered = Offered {
+        host: load.host,
+        fabric: load.fabric,
+        wan: &wan,
+        sites: &world.site_names,
+        has_parity: world.has_parity(),
+    };
+    lines.push(format!("offered load: {}", offered.line()));
     lines.push(format!("transient: {}", load.transient()));
     lines.extend(cost::lines(&Cost::of(resolved, world)));
     lines.extend(world.warnings.iter().map(|warning| format!("warning: {warning}")));
     lines
+}
+
+/// Of more points than this some are tried, each for half a second and more.
+const MOST_TRIED: usize = 8;
+
+/// Prints how many runs a sweep has, and what they cost, from some of its points.
+fn check_sweep(args: &CheckArgs) -> Result<(), Failure> {
+    let name = &args.scenario.scenario;
+    if let Some(option) = args.scenario.given().or(args.seed.map(|_| "--seed")) {
+        return Err(Failure::BadInput(format!(
+            "{option}: {name} is a sweep, which says itself what is run; write it there, or check a scenario instead"
+        )));
+    }
+    let sweep = Sweep::read(Path::new(name))?;
+    let apart_from_seed = |point: &Point| Request { seed: None, ..point.request.clone() };
+    let points: Vec<&[Point]> =
+        sweep.points.chunk_by(|a, b| apart_from_seed(a) == apart_from_seed(b)).collect();
+    let (runs, count) = (sweep.points.len(), points.len());
+    let repeated = match sweep.repeated {
+        0 => String::new(),
+        repeated => format!("; {repeated} combinations are the run of another one"),
+    };
+    let mut lines = vec![format!("sweep: {runs} runs of {count} points, seeds aside{repeated}")];
+    let tried: Vec<_> =
+        spread(count, MOST_TRIED).into_iter().map(|index| try_out(&points[index][0])).collect();
+    lines.extend(estimate(&tried, runs, count)?);
+    output::text(&(lines.join("\n") + "\n"));
+    Ok(())
+}
+
+/// The indices of at most so many of `count` things, spread evenly from the first to the last.
+fn spread(count: usize, most: usize) -> Vec<usize> {
+    match count > most {
+        true => (0..most).map(|i| i * (count - 1) / (most - 1)).collect(),
+        false => (0..count).collect(),
+    }
+}
+
+/// The cost of a point, and what its run would warn of; `Err` within: it is too large to be tried.
+type Tried = Result<Result<(Cost, Vec<String>), Size>, ScenarioError>;
+
+fn try_out(point: &Point) -> Tried {
+    let size = Size::of(&point.resolved)?;
+    if !size.is_small() {
+        return Ok(Err(size));
+    }
+    let world = World::build(&point.resolved)?;
+    Ok(Ok((Cost::of(&point.resolved, &world), world.warnings)))
+}
+
+/// Lines on the cost of so many runs, of which some points were tried.
+///
+/// # Errors
+/// That of the first point, if none can be built.
+fn estimate(tried: &[Tried], runs: usize, count: usize) -> Result<Vec<String>, Failure> {
+    let costs: Vec<_> = tried.iter().flatten().flatten().collect();
+    let mut errors = tried.iter().filter_map(|tried| tried.as_ref().err());
+    let mut lines = Vec::new();
+    match (errors.next(), costs.first()) {
+        (Some(error), None) => return Err(Failure::BadInput(error.to_string())),
+        (Some(error), Some(_)) => {
+            let failed = errors.count() + 1;
+            lines.push(format!(
+                "warning: {failed} of the points tried cannot be built, the first one: {error}"
+            ));
+        }
+        (None, _) => {}
+    }
+    if let Some(size) = tried.iter().flatten().find_map(|tried| tried.as_ref().err()) {
+        lines.push(too_large(*size));
+    }
+    if !costs.is_empty() {
+        let of = match costs.len() < count {
+            true => format!("{} of the {count} points, spread evenly", costs.len()),
+            false => "every point".to_owned(),
+        };
+        let only: Vec<Cost> = costs.iter().map(|(cost, _)| *cost).collect();
+        lines.splice(0..0, cost::of_sweep(&only, runs));
+        lines.insert(0, format!("tried: {of}, one seed of each"));
+    }
+    let warned = Warned::of(costs.iter().map(|(_, warnings)| warnings.iter().map(String::as_str)));
+    lines.extend(warned.iter().map(|warned| format!("warning: {}", warned.line(costs.len()))));
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_points_are_tried_all_and_of_many_the_ends_and_some_between() {
+        assert_eq!(spread(3, 8), [0, 1, 2]);
+        assert_eq!(spread(8, 8), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(spread(36, 8), [0, 5, 10, 15, 20, 25, 30, 35]);
+        assert_eq!(spread(0, 8), [0; 0]);
+    }
 }

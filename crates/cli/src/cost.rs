@@ -40,6 +40,19 @@ pub fn lines(cost: &Cost) -> [String; 4] {
     ]
 }
 
+/// Lines on the cost of so many runs of a sweep in all, if they are like those tried.
+pub fn of_sweep(tried: &[Cost], runs: usize) -> [String; 3] {
+    let times = runs as f64 / tried.len() as f64;
+    let hops: f64 = tried.iter().map(|cost| cost.packet_hops as f64).sum();
+    let end = |end: usize| seconds(tried.iter().map(|cost| cost.seconds[end]).sum::<f64>() * times);
+    let memory = tried.iter().map(|cost| cost.memory).max();
+    [
+        format!("work: about {} in all, retransmissions included", with_prefix(hops * times, "packet-hops")),
+        format!("time: {} to {} of CPU time here for all runs, shared among the cores", end(0), end(1)),
+        format!("memory: about {} for the largest run tried", bytes(memory.map(|memory| memory as f64))),
+    ]
+}
+
 /// Runs that cost about the same.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {

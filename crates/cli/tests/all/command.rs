@@ -91,7 +91,7 @@ fn a_topology_starter_is_written_and_has_a_schema() {
     assert!(stdout(&output).contains("kind = \"from_file\""), "{}", stderr(&output));
     assert_eq!(farspan(&["new", "--topology", &file]).status.code(), Some(2), "it exists");
     let output = farspan(&["check", "topology/three-sites", "--set", &format!("topology.file={file}")]);
-    assert!(stdout(&output).contains("# pair between sites 1 and 2: 5 links"), "{}", stderr(&output));
+    assert!(stdout(&output).contains("# pair between east and north: 5 links"), "{}", stderr(&output));
     let schema = document(&["schema", "--topology"]);
     assert!(schema["properties"]["link"]["description"].is_string());
 }

@@ -25,3 +25,4 @@ mod reference;
 mod setup;
 mod several;
 mod sweep;
+mod told;

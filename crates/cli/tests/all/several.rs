@@ -235,8 +235,8 @@ fn a_file_says_itself_whether_it_is_a_scenario_or_a_sweep() {
     let neither = file("n.toml", "flows = 3\n");
     let said = refused(&["run", &sweep, "--scheme", "uno"]);
     assert!(said.contains("this is a sweep") && said.contains(&format!("farspan sweep {sweep}")), "{said}");
-    let said = refused(&["check", &sweep]);
-    assert!(said.contains("this is a sweep") && said.contains("farspan check bench/fat-tree"), "{said}");
+    let said = refused(&["check", &sweep, "--scheme", "uno"]);
+    assert!(said.contains("--scheme: ") && said.contains("is a sweep"), "{said}");
     let said = refused(&["run", &sweep, "--scheme", "uno,dctcp"]);
     assert!(said.contains(&format!("farspan sweep {sweep}")), "{said}");
     for option in [["--scheme", "uno"], ["--seeds", "1..3"], ["--set", "topology.k=4"], ["--same", "coding"]]
