@@ -13,7 +13,7 @@ pub struct AskArgs {
     /// several, the first is the denominator of ratios
     #[arg(long, value_name = "NAME[,NAME]...", alias = "schemes", value_parser = names)]
     pub scheme: Vec<Names>,
-    /// Constants: paper or artifact
+    /// Constants: paper, or artifact (as the published code ran; also published-code)
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     /// Changes a key of the scenario; can be given several times
