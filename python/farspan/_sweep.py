@@ -134,7 +134,7 @@ def sweep(
     Warns
     -----
     UserWarning
-        If runs failed: their rows say why.
+        If runs failed: their rows say why; and what the runs warn of, each text once.
 
     Examples
     --------
@@ -157,6 +157,8 @@ def sweep(
     if done.failed:
         first = done.failed[0]["error"]
         warnings.warn(f"{len(done.failed)} of {len(done.rows)} runs failed, the first one: {first}", stacklevel=2)
+    for note in done.notes:
+        warnings.warn(note.removeprefix("warning: ").removeprefix("note: "), stacklevel=2)
     return done
 
 
