@@ -71,7 +71,7 @@ pub fn page(comparison: &Comparison) -> String {
         let Difference { name, key, baseline, value } = difference;
         text += &format!("note: {name}: {key} = {value}, in {} {baseline}\n", comparison.baseline);
     }
-    text + &notes(comparison, &comparison.measures) + &warnings(comparison)
+    text + &notes(comparison, &comparison.measures.iter().collect::<Vec<_>>()) + &warnings(comparison)
 }
 
 /// The warnings of the runs, a line each.
@@ -83,8 +83,8 @@ pub fn warnings(comparison: &Comparison) -> String {
 pub const BEST: &str = "best: its paired ratio over every other excludes 1, at 95% (from 6 seeds on); a scheme with unfinished flows is never marked best";
 
 /// The notes on a table of these numbers, a line each.
-pub fn notes<'a>(comparison: &Comparison, shown: impl IntoIterator<Item = &'a Measure> + Clone) -> String {
-    let on_it = comparison.notes.iter().filter(|note| note.is_on(shown.clone()));
+pub fn notes(comparison: &Comparison, shown: &[&Measure]) -> String {
+    let on_it = comparison.notes.iter().filter(|note| note.is_on(shown.iter().copied()));
     on_it.map(|note| format!("note: {}\n", note.text)).collect()
 }
 

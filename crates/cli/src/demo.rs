@@ -222,7 +222,7 @@ impl Scene {
             comparison.head().join("\n"),
             table.render(&[comparison.runs.len() + 1]),
             self.note,
-            notes(comparison, shown) + &warnings(comparison)
+            notes(comparison, &shown) + &warnings(comparison)
         )
     }
 }

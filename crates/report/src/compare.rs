@@ -473,6 +473,13 @@ mod tests {
                 "fault: b->c#0 black_hole from 0ns: no packet met it"
             ]
         );
+        let one = vec![with("uno", 1, [3, 0]), with("gemini", 1, [0, 0])];
+        assert!(
+            notes(one)
+                .contains(&"fault: a->b#0 link_down 1ms to 2ms: packets lost: uno 3, gemini 0".to_owned())
+        );
+        let lone = compare_group(&groups(vec![with("uno", 1, [3, 0])])[0], false).unwrap();
+        assert_eq!(lone.notes[0].text, "fault: a->b#0 link_down 1ms to 2ms: 3 packets lost");
         assert!(
             !notes(vec![run("uno", 1, "a", false, ""), run("gemini", 1, "a", false, "")])
                 .join("")

@@ -86,8 +86,9 @@ pub(crate) fn faults_notes(arms: &[Arm]) -> Vec<String> {
     };
     let by_arm: Vec<_> = arms.iter().map(of_arm).collect();
     let all = FaultyLinks::together(by_arm.iter().flatten().cloned());
+    let seeds = if arms.iter().any(|arm| arm.runs.len() > 1) { ", all seeds together" } else { "" };
     let note = |links: &FaultyLinks| {
-        if links.lost == 0 {
+        if links.lost == 0 || arms.len() == 1 {
             return format!("fault: {}", links.line());
         }
         let named = arms.iter().zip(&by_arm);
@@ -95,11 +96,8 @@ pub(crate) fn faults_notes(arms: &[Arm]) -> Vec<String> {
             let own = of.iter().find(|own| own.faults == links.faults)?;
             Some(format!("{} {}", arm.name, own.lost))
         });
-        format!(
-            "fault: {}: packets lost, all seeds together: {}",
-            links.name(),
-            lost.collect::<Vec<_>>().join(", ")
-        )
+        let lost = lost.collect::<Vec<_>>().join(", ");
+        format!("fault: {}: packets lost{seeds}: {lost}", links.name())
     };
     let mut notes: Vec<String> = all.iter().take(MOST_FAULTS).map(note).collect();
     if all.len() > MOST_FAULTS {
