@@ -187,12 +187,12 @@ pub fn run(plan: &SweepPlan, itself: &Itself<'_>) -> Result<(), Failure> {
     let _ = std::fs::remove_file(out.join("report.html"));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = Options { jobs: plan.jobs.map_or(cores, usize::from), resume: true };
+    catch_interrupts();
     if let Some((point, world)) = first.filter(|_| !plan.quiet) {
         let count = sweep.points.iter().filter(|point| !store.has(point)).count();
         let left = cost::Batch { count, at_a_time: options.jobs, threads: 1 };
         cost::announce(&point.resolved, &world, left, false);
     }
-    catch_interrupts();
     let display = SweepDisplay::new(plan.quiet);
     let finished = execute(&sweep.points, &store, &options, &display)?;
     drop(display);
