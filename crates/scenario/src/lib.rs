@@ -23,6 +23,7 @@ mod error;
 pub mod limits;
 pub mod model;
 pub mod names;
+mod propagation;
 pub mod ranges;
 mod request;
 mod resolve;

@@ -51,6 +51,55 @@ fn a_run_s_scenario_reruns_to_the_same_digest() {
 }
 
 #[test]
+fn an_rtt_is_twice_a_delay_in_the_file_by_pattern_and_as_an_axis_that_a_figure_names() {
+    let (folder, scenario) = folder("links-rtt");
+    let run = |scenario: &str, more: &[&str]| {
+        document(&[&["run", scenario, "--json", "--quiet"][..], more].concat())["digest"].clone()
+    };
+    let pattern = "topology.link[\"west-*->east-*\"]";
+    let out = folder.path("out");
+    let by_rtt = run(&scenario, &["--set", &format!("{pattern}.rtt=4ms"), "--out", &out]);
+    assert_eq!(by_rtt, run(&scenario, &["--set", &format!("{pattern}.delay=2ms")]));
+    assert_eq!(by_rtt, run(&folder.path("out/scenario.toml"), &[]));
+    std::fs::write(folder.path("net.toml"), FILE.replace("delay = '$", "rtt = '$").replace("50us", "4ms"))
+        .unwrap();
+    assert_eq!(by_rtt, run(&scenario, &[]));
+    let both = farspan(&["run", &scenario, "--set", &format!("{pattern}={{rtt='4ms',delay='2ms'}}")]);
+    assert!(both.status.code() == Some(2) && stderr(&both).contains("give one of them"), "{}", stderr(&both));
+
+    let (x, s) = (format!("{pattern}.rtt"), folder.path("s"));
+    document(&["run", &scenario, "--json", "--quiet", "--grid", &format!("{x}=2ms,4ms"), "--out", &s]);
+    let figure = folder.path("rtt.svg");
+    let plot = farspan(&["plot", &s, "--x", &x, "--y", "fct.inter.mean_us", "-o", &figure]);
+    assert!(plot.status.success(), "{}", stderr(&plot));
+    assert!(std::fs::read_to_string(figure).unwrap().contains(".rtt (ms)</text>"));
+}
+
+#[test]
+fn a_table_of_parameters_is_one_axis_and_a_figure_takes_a_number_from_it() {
+    let (folder, scenario) = folder("links-tables");
+    let s = folder.path("s");
+    std::fs::write(
+        folder.path("net.toml"),
+        FILE.replace("count = 2", "count = '$links'").replace("{ wan", "{ links = 2, wan"),
+    )
+    .unwrap();
+    let grid = "topology.parameters={wan_delay=\"1ms\",links=1},{wan_delay=\"250us\",links=3}";
+    let done = document(&["run", &scenario, "--json", "--quiet", "--grid", grid, "--out", &s]);
+    assert_eq!(done["done"], 2);
+    for (x, label) in [("wan_delay", "wan_delay (us)"), ("links", "links")] {
+        let (x, figure) = (format!("topology.parameters.{x}"), folder.path("f.svg"));
+        let plot = farspan(&["plot", &s, "--x", &x, "--y", "fct.inter.mean_us", "-o", &figure]);
+        assert!(plot.status.success(), "{}", stderr(&plot));
+        assert!(
+            std::fs::read_to_string(&figure)
+                .unwrap()
+                .contains(&format!("topology.parameters.{label}</text>"))
+        );
+    }
+}
+
+#[test]
 fn check_prints_the_links_that_a_pattern_fits_and_its_text_is_a_scenario() {
     let (folder, scenario) = folder("links-check");
     let checked = farspan(&["check", &scenario, "--set", PATTERN]);
@@ -75,7 +124,7 @@ fn a_pattern_that_fits_nothing_exits_with_2_and_writes_nothing() {
             "no link fits \"wst-switch*->*\"; did you mean \"west-switch\"?",
         ),
         ("topology.parameters.wan_dely", "did you mean \"wan_delay\"?"),
-        ("topology.wan.rtt", "topology.link[\"west-*->east-*\"].delay"),
+        ("topology.wan.rtt", "topology.link[\"west-*->east-*\"].rtt"),
     ] {
         let run = farspan(&["run", &scenario, "--out", &out, "--set", &format!("{path}=2ms")]);
         assert!(run.status.code() == Some(2) && stderr(&run).contains(words), "{}", stderr(&run));

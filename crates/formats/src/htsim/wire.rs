@@ -135,6 +135,7 @@ fn links(tree: &Tree, numbers: &Numbers<'_>) -> Vec<Link> {
         count: (tier > 0).then(|| shape.bundles[tier - 1] as u32).filter(|count| *count > 1),
         rate: Some(link_rate(tree, tier)).filter(|own| *own != rate),
         delay: Some(link_delay(tree, tier)).filter(|own| *own != latency),
+        rtt: None,
         buffer: buffers(tree, tier),
     };
     let mut links = vec![link(numbers.hosts(), numbers.tors(0, shape.pods * shape.tors_per_pod), 0)];

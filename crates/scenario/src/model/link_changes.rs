@@ -2,6 +2,7 @@
 
 use crate::error::ValueError;
 use crate::names::{first_ranges, matches, port_cure};
+use crate::propagation::Propagation;
 use crate::table::join;
 use farspan_fabric::Network;
 use farspan_units::{Bytes, Duration, NodeId, PortId, Rate};
@@ -21,12 +22,21 @@ pub struct LinkChange {
     /// Propagation, one way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
+    /// In place of delay: propagation there and back, over this link alone. Its delay is half of it, rounded down to a picosecond.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<Duration>,
     /// Rate, each way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Data bytes that each of its ports holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Bytes>,
+}
+
+impl LinkChange {
+    pub(crate) const fn propagation(&self) -> Propagation {
+        Propagation { delay: self.delay, rtt: self.rtt }
+    }
 }
 
 /// Changes of links by pattern, in order: where several fit a link, the last one counts.
@@ -84,7 +94,8 @@ impl LinkChanges {
         for ((_, change), ports) in self.0.iter().zip(self.ports(network)?) {
             for port in ports {
                 let link = &mut network.links[port.index()];
-                link.delay = change.delay.map_or(link.delay, |delay| delay + processing(link.to));
+                link.delay =
+                    change.propagation().one_way().map_or(link.delay, |delay| delay + processing(link.to));
                 link.rate = change.rate.unwrap_or(link.rate);
                 link.buffer = change.buffer.or(link.buffer);
             }

@@ -3,7 +3,7 @@
 use super::{Context, need};
 use crate::catalog::builtin::BuiltInTopology;
 use crate::error::{Problem, ValueError};
-use crate::limits::{FASTEST, LARGEST_BUFFER, LONGEST_DELAY, MOST_SWITCHES, SLOWEST, each_within, within};
+use crate::limits::{FASTEST, LARGEST_BUFFER, MOST_SWITCHES, SLOWEST, each_within, within};
 use crate::model::{
     Backbone, BackboneText, Between, Borders, FatTree, LeafSpine, LinkChange, LinkChanges, Shape, Sides,
     Topology, TopologyText, Wan,
@@ -211,9 +211,9 @@ impl Context<'_> {
 
 /// The cure for who looks for the RTT between the sites of a topology file.
 fn no_wan() -> ValueError {
-    let cure = "sites, nodes and links stand in its file: change links by a pattern, such as topology.link[\"west-*->east-*\"].delay \
-                (.rate, .buffer), or write delay = \"$wan_delay\" at them, wan_delay = \"10ms\" below [parameters], and set \
-                topology.parameters.wan_delay";
+    let cure = "sites, nodes and links stand in its file: change links by a pattern, such as topology.link[\"west-*->east-*\"].rtt \
+                (.delay, .rate, .buffer), or write rtt = \"$wan_rtt\" at them, wan_rtt = \"20ms\" below [parameters], and set \
+                topology.parameters.wan_rtt";
     ValueError::rule("topology.wan", "from_file has no \"wan\"", cure)
 }
 
@@ -223,9 +223,9 @@ fn check_links(links: &LinkChanges) -> Result<(), ValueError> {
         let path = LinkChanges::path(pattern);
         let of = |key: &str| format!("{path}.{key}");
         if *change == LinkChange::default() {
-            return Err(ValueError::missing(path, "delay, rate or buffer, such as delay = \"2ms\""));
+            return Err(ValueError::missing(path, "delay, rtt, rate or buffer, such as delay = \"2ms\""));
         }
-        each_within(&of("delay"), change.delay, Duration::ZERO, LONGEST_DELAY)?;
+        change.propagation().check(of)?;
         each_within(&of("rate"), change.rate, SLOWEST, FASTEST)?;
         each_within(&of("buffer"), change.buffer, Bytes::new(1), LARGEST_BUFFER)?;
     }

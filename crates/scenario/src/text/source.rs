@@ -290,11 +290,13 @@ impl Source {
     /// set beside it: who gives both is told so.
     fn make_way(&mut self, target: &[Step], origin: &Origin) {
         let rivals = rivals::of(&self.table, target);
-        let beside =
-            |rival: &String| self.change_of(rival).is_some_and(|(change, _)| change.origin.is_beside(origin));
+        let beside = |rival: &Vec<Step>| {
+            self.change_of(&render(rival)).is_some_and(|(change, _)| change.origin.is_beside(origin))
+        };
         let rivals: Vec<_> = rivals.into_iter().filter(|rival| !beside(rival)).collect();
         rivals.iter().for_each(|rival| rivals::remove(&mut self.table, rival));
-        let told: Vec<_> = rivals.into_iter().filter(|rival| rival.starts_with("topology.")).collect();
+        let told: Vec<_> =
+            rivals.iter().filter(|rival| rival[0].key == "topology").map(|rival| render(rival)).collect();
         if !told.is_empty() {
             let by = match origin {
                 Origin::Argument(argument) => argument.clone(),

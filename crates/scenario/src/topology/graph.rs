@@ -161,7 +161,7 @@ impl<'a> Parts<'a> {
         let link = GraphLink {
             ends: [0, 0],
             rate: link.rate.unwrap_or(self.base.rate),
-            delay: link.delay.unwrap_or(self.base.delay),
+            delay: link.propagation().one_way().unwrap_or(self.base.delay),
             buffers: link.buffer.map_or([None; 2], |buffer| buffer.0.map(Some)),
         };
         for ends in pairs {

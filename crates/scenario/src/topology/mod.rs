@@ -221,7 +221,7 @@ impl TopologyDocument {
         for (l, link) in self.file.link.iter().enumerate() {
             let path = |key: &str| format!("link[{l}].{key}");
             each_within(&path("rate"), link.rate, SLOWEST, FASTEST)?;
-            each_within(&path("delay"), link.delay, Duration::ZERO, LONGEST_DELAY)?;
+            link.propagation().check(path)?;
             each_within(&path("count"), link.count, 1, graph::MOST_PARALLEL)?;
             let buffers = link.buffer.iter().flat_map(|buffers| buffers.0);
             each_within(&path("buffer"), buffers, one, LARGEST_BUFFER)?;

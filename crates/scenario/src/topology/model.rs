@@ -1,5 +1,6 @@
 //! A topology file as it is written: every key, none of them required here.
 
+use crate::propagation::Propagation;
 use crate::value::{Buffers, Names, NodeType, Parameter, Wiring};
 use farspan_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
@@ -110,9 +111,18 @@ pub struct Link {
     /// Propagation, one way. Default: defaults.delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
+    /// In place of delay: propagation there and back, over this link alone. Its delay is half of it, rounded down to a picosecond.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<Duration>,
     /// Data bytes that its ports hold, or two: [that of a, that of b]. Default: defaults.buffer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffers>,
+}
+
+impl Link {
+    pub(super) const fn propagation(&self) -> Propagation {
+        Propagation { delay: self.delay, rtt: self.rtt }
+    }
 }
 
 /// The ports by which switches send towards others, instead of those of all shortest paths.

@@ -1,6 +1,7 @@
 //! Tests of topology files.
 
 use super::*;
+use crate::model::LinkChange;
 use crate::value::{Buffers, Names, NodeType, Parameter, Wiring};
 use proptest::prelude::*;
 
@@ -68,6 +69,34 @@ fn links_say_what_differs_from_the_base() {
 }
 
 #[test]
+fn the_delay_of_a_link_is_half_of_its_rtt_also_of_one_by_a_parameter() {
+    let with = |key: &str| network(&TWO.replace("count = 2", &format!("count = 2\n{key}")));
+    assert_eq!(with("rtt = '6us'"), with("delay = '3us'"));
+    let named = network(&format!(
+        "parameters = {{ wan = '6us' }}\n{}",
+        TWO.replace("count = 2", "rtt = '$wan'\ncount = 2")
+    ));
+    assert_eq!(named, with("delay = '3us'"));
+}
+
+#[test]
+fn a_pattern_s_rtt_and_delay_replace_each_other_and_the_last_one_counts() {
+    let topology = TopologyDocument::parse("t.toml", &TWO.replace("count = 2", "rtt = '8us'")).unwrap();
+    let (rtt, delay) = (Some(Duration::from_us(20)), Some(Duration::from_us(5)));
+    let of = |changes: [LinkChange; 2]| {
+        let links = LinkChanges(vec![("s0->*".to_owned(), changes[0]), ("*->s1*".to_owned(), changes[1])]);
+        let network = topology.changed_network(&BASE, &links).unwrap();
+        ["s0->s1#0", "s1->s0#0", "host0->s0#0"]
+            .map(|name| network.links[network.port_named(name).unwrap().index()].delay.as_ns() / 1000)
+    };
+    let (by_rtt, by_delay) =
+        (LinkChange { rtt, ..LinkChange::default() }, LinkChange { delay, ..LinkChange::default() });
+    assert_eq!(of([by_rtt, by_delay]), [5, 5, 10]);
+    assert_eq!(of([by_delay, by_rtt]), [10, 10, 5]);
+    assert_eq!(of([by_delay, LinkChange { rate: Some(BASE.rate), ..LinkChange::default() }]), [5, 5, 5]);
+}
+
+#[test]
 fn the_built_in_file_is_three_sites() {
     let topology = TopologyDocument::open("three-sites").unwrap();
     assert_eq!(topology.sites(), 3);
@@ -93,6 +122,8 @@ fn wrong_files_name_line_column_key_and_cure() {
         ("[[link]]\nwiring = 'block'", "2:10", "link[0].wiring", &["did you mean \"blocks\""]),
         ("[[link]]\nrate = '0Gbps'", "2:8", "link[0].rate", &["out of range", "from 1Mbps"]),
         ("[[link]]\ndelay = '11s'", "2:9", "link[0].delay", &["to 10s"]),
+        ("[[link]]\nrtt = '21s'", "2:7", "link[0].rtt", &["to 20s"]),
+        ("[[link]]\ndelay = '1ms'\nrtt = '2ms'", "3:7", "link[0].rtt", &["stands beside delay", "give one"]),
         ("[[link]]\ncount = 0", "2:9", "link[0].count", &["from 1 to 4096"]),
         ("[[link]]\nbuffer = '0B'", "2:10", "link[0].buffer", &["out of range"]),
         ("[defaults]\nrate = '0Gbps'", "2:8", "defaults.rate", &["out of range"]),
@@ -281,10 +312,13 @@ prop_compose! {
         wiring in prop::option::of(prop::sample::select(vec![Wiring::All, Wiring::Blocks])),
         count in prop::option::of(1_u32..4096),
         rate in prop::option::of(rates()),
-        delay in prop::option::of(times()),
+        (delay, rtt) in prop_oneof![
+            prop::option::of(times()).prop_map(|delay| (delay, None)),
+            times().prop_map(|rtt| (None, Some(rtt))),
+        ],
         buffer in prop::option::of([sizes(), sizes()].prop_map(Buffers)),
     ) -> Link {
-        Link { a, b, wiring, count, rate, delay, buffer }
+        Link { a, b, wiring, count, rate, delay, rtt, buffer }
     }
 }
 

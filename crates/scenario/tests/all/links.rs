@@ -115,6 +115,30 @@ fn patterns_keep_their_order_and_what_is_set_comes_last() {
 }
 
 #[test]
+fn an_rtt_takes_the_place_of_the_delay_that_it_is_set_over_but_not_of_one_beside_it() {
+    let folder = Folder::new("rtt", FILE);
+    let of = |text: &str, set: &[&str]| {
+        let resolved = folder.resolve(text, set).unwrap();
+        let links = resolved.scenario().topology.link.0.clone();
+        let [(_, change)] = links.as_slice() else { panic!("{links:?}") };
+        let said = [change.delay, change.rtt].map(|time| time.map(|time| time.to_string()));
+        (said, resolved.dropped().to_vec())
+    };
+    let table =
+        |key: &str| format!("{SCENARIO}[topology.link.'a.b*']\n{key} = '1ms'\n").replace("a.b", "west-");
+    let (rtt, delay) = ("topology.link['west-*'].rtt=4ms", "topology.link['west-*'].delay=4ms");
+    let (said, told) = of(&table("delay"), &[rtt]);
+    assert_eq!(said, [None, Some("4ms".to_owned())]);
+    assert_eq!(told, [format!("--set {rtt} takes the place of topology.link[\"west-*\"].delay")]);
+    assert_eq!(of(&table("rtt"), &[delay]).0, [Some("4ms".to_owned()), None]);
+    let error = folder.error(SCENARIO, &[rtt, delay]);
+    assert!(error.contains("rtt = \"4ms\" stands beside delay = \"4ms\""), "{error}");
+    let both = table("delay").replace("delay", "rtt = '2ms'\ndelay");
+    let error = folder.error(&both, &[]);
+    assert!(error.starts_with("DIR/run.toml:8:7: topology.link[\"west-*\"].rtt: rtt"), "{error}");
+}
+
+#[test]
 fn another_kind_takes_the_place_of_what_only_a_file_has() {
     let folder = Folder::new("kind", FILE);
     let text =
@@ -151,11 +175,11 @@ fn wrong_parameters_and_patterns_are_told_where_they_stand() {
             "topology.parameters.wan_links: 0.5 does not fit here",
             "or a whole number",
         ),
-        ("topology.wan.rtt=3ms", "topology.wan: from_file has no \"wan\"", "topology.parameters.wan_delay"),
+        ("topology.wan.rtt=3ms", "topology.wan: from_file has no \"wan\"", "topology.parameters.wan_rtt"),
         (
             "topology.wan.rtt=4ms",
             "topology.wan: from_file has no \"wan\"",
-            "topology.link[\"west-*->east-*\"].delay",
+            "topology.link[\"west-*->east-*\"].rtt",
         ),
         (
             "topology.link['wst-switch*->*'].delay=3ms",
@@ -165,10 +189,16 @@ fn wrong_parameters_and_patterns_are_told_where_they_stand() {
         (
             "topology.link['*'].dely=3ms",
             "topology.link['*'].dely: unknown key \"dely\"; did you mean \"delay\"?",
-            "buffer, delay, rate",
+            "buffer, delay, rate, rtt",
         ),
         ("topology.link['*'].delay=3", "topology.link['*'].delay: 3 does not fit", "text"),
         ("topology.link['*'].delay=11s", "topology.link[\"*\"].delay: 11s is out of range", "to 10s"),
+        ("topology.link['*'].rtt=21s", "topology.link[\"*\"].rtt: 21s is out of range", "to 20s"),
+        (
+            "topology.link['*']={delay='1ms',rtt='2ms'}",
+            "topology.link[\"*\"].rtt: rtt = \"2ms\" stands beside delay = \"1ms\"",
+            "give one of them",
+        ),
         ("topology.link['*'].rate=1bps", "topology.link[\"*\"].rate: 1bps is out of range", "from 1Mbps"),
         ("topology.link['*'].buffer=0B", "topology.link[\"*\"].buffer: 0B is out of range", "from 1B"),
         ("topology.link['*']={}", "topology.link[\"*\"]: missing", "delay = \"2ms\""),

@@ -1,31 +1,39 @@
 //! Keys that exclude each other.
 
 use crate::resolve::topology::applies;
-use crate::text::path::{Step, render};
+use crate::text::path::{Step, at_position};
 use crate::value::TopologyKind;
 use toml::{Table, Value};
 
 /// The paths of the values that cannot stand beside the one that was just put at `target`.
-pub(super) fn of(table: &Table, target: &[Step]) -> Vec<String> {
-    match target {
-        [Step { key, index: None }, knob] if key == "topology" => {
-            let topology = table.get("topology").and_then(Value::as_table);
-            topology.map_or_else(Vec::new, |topology| of_topology(topology, &knob.key))
+pub(super) fn of(table: &Table, target: &[Step]) -> Vec<Vec<Step>> {
+    let Some((knob, parents)) = target.split_last() else { return Vec::new() };
+    let values = at(table, parents);
+    let rivals: Vec<&str> = match parents {
+        [Step { key, index: None }] if key == "topology" => {
+            values.map_or_else(Vec::new, |topology| of_topology(topology, &knob.key))
         }
-        [part @ Step { index: Some(index), .. }, knob] => {
-            let values = table.get(&part.key).and_then(|parts| parts.get(*index)).and_then(Value::as_table);
-            let rival = values
-                .and_then(|values| of_part(values, &knob.key).filter(|rival| values.contains_key(*rival)));
-            let path = |rival: &str| render(&[part.clone(), Step { key: rival.to_owned(), index: None }]);
-            rival.into_iter().map(path).collect()
+        [Step { index: Some(_), .. }] => {
+            values.and_then(|part| of_part(part, &knob.key)).into_iter().collect()
+        }
+        [topology, link, _] if (topology.key.as_str(), link.key.as_str()) == ("topology", "link") => {
+            of_link(&knob.key).into_iter().collect()
         }
         _ => Vec::new(),
-    }
+    };
+    let is_there = |rival: &&str| values.is_some_and(|values| values.contains_key(*rival));
+    let path = |rival: &str| [parents, &[Step { key: rival.to_owned(), index: None }]].concat();
+    rivals.into_iter().filter(is_there).map(path).collect()
+}
+
+/// The table at a path.
+fn at<'a>(table: &'a Table, path: &[Step]) -> Option<&'a Table> {
+    path.iter().try_fold(table, |table, step| at_position(table.get(&step.key)?, step.index)?.as_table())
 }
 
 /// Another kind has other keys; a backbone has no border switches; of a leaf-spine, spines and oversubscription follow from each
 /// other.
-fn of_topology(topology: &Table, knob: &str) -> Vec<String> {
+fn of_topology<'a>(topology: &'a Table, knob: &str) -> Vec<&'a str> {
     let kind =
         topology.get("kind").and_then(Value::as_str).and_then(|kind| kind.parse::<TopologyKind>().ok());
     let is_rival = |key: &&String| match knob {
@@ -35,7 +43,16 @@ fn of_topology(topology: &Table, knob: &str) -> Vec<String> {
         "spines" => *key == "oversubscription",
         _ => false,
     };
-    topology.keys().filter(is_rival).map(|key| format!("topology.{key}")).collect()
+    topology.keys().filter(is_rival).map(String::as_str).collect()
+}
+
+/// The rival of a key of a change of links.
+fn of_link(knob: &str) -> Option<&'static str> {
+    match knob {
+        "delay" => Some("rtt"),
+        "rtt" => Some("delay"),
+        _ => None,
+    }
 }
 
 /// The rival of a key of a part of the workload.
@@ -53,15 +70,18 @@ fn of_part(part: &Table, knob: &str) -> Option<&'static str> {
 }
 
 /// Takes a value away that [`of`] has named.
-pub(super) fn remove(table: &mut Table, path: &str) {
-    let Some((parent, key)) = path.rsplit_once('.') else { return };
-    let values = match parent.strip_suffix(']').and_then(|parent| parent.split_once('[')) {
-        Some((list, index)) => {
-            index.parse::<usize>().ok().and_then(|index| table.get_mut(list)?.get_mut(index)?.as_table_mut())
-        }
-        None => table.get_mut(parent).and_then(Value::as_table_mut),
-    };
-    if let Some(values) = values {
-        values.remove(key);
+pub(super) fn remove(table: &mut Table, path: &[Step]) {
+    let Some((last, parents)) = path.split_last() else { return };
+    if let Some(values) = parents.iter().try_fold(table, inner) {
+        values.remove(&last.key);
     }
+}
+
+fn inner<'a>(table: &'a mut Table, step: &Step) -> Option<&'a mut Table> {
+    let value = table.get_mut(&step.key)?;
+    match step.index {
+        None => value,
+        Some(index) => value.get_mut(index)?,
+    }
+    .as_table_mut()
 }
