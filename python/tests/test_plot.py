@@ -262,6 +262,21 @@ def test_a_number_over_an_axis_has_a_line_of_medians_for_each_scheme() -> None:
     assert fs.plot.over(swept(), x="topology.wan.rtt", y="fct.inter.p99_us", width=7).get_size_inches()[0] == 7
 
 
+def test_axes_and_figure_are_called_as_asked_and_long_words_have_several_lines() -> None:
+    asked: dict[str, Any] = {"x": "topology.wan.rtt", "y": "fct.inter.p99_us", "title": "Who waits " * 12}
+    figure = fs.plot.over(swept(), **asked, x_label="RTT between the sites (ms)", y_label="p99 of what waits " * 5)
+    assert labels(figure)[0] == "RTT between the sites (ms)"
+    assert labels(figure)[1].split() == ("p99 of what waits " * 5).split()
+    assert "\n" in labels(figure)[1]
+    figure.draw_without_rendering()
+    right, top = figure.bbox.max
+    for text in (figure.axes[0].xaxis.label, figure.axes[0].yaxis.label, figure.axes[0].title):
+        box = text.get_window_extent()
+        assert (box.x0 >= 0, box.y0 >= 0, box.x1 <= right, box.y1 <= top) == (True,) * 4
+    alone = fs.plot.over(swept(), **asked, y_label="", ax=figure.subplots())
+    assert (alone.axes[-1].get_ylabel(), alone.axes[-1].get_title(loc="left")) == ("", asked["title"])
+
+
 def test_text_stays_text_in_files(tmp_path: Path) -> None:
     figure = fs.plot.over(swept(), x="topology.wan.rtt", y="fct.inter.p99_us")
     figure.savefig(tmp_path / "f.pdf")

@@ -295,6 +295,36 @@ mod tests {
     }
 
     #[test]
+    fn long_texts_are_wrapped_and_stand_within_the_figure() {
+        let long =
+            "the mean completion time of flows between sites, as a share of what it would be without others";
+        for text in [long, &"m".repeat(100), "topology.link[\"west-border->north-border#0\"].delay (ms)"] {
+            for inches in [2.0, 3.33, 7.0] {
+                let mut figure = Figure { width: inches * 72.0, ..lines(&[Some(1.0), Some(f64::INFINITY)]) };
+                figure.height = Figure::paper(inches).height;
+                let panel = &mut figure.panels[0];
+                for label in [&mut panel.title, &mut panel.x_label, &mut panel.y_label] {
+                    *label = text.to_owned();
+                }
+                let drawing = figure.draw().unwrap();
+                let boxes: Vec<_> =
+                    texts(&drawing).into_iter().map(|text| (&text.text, bounds(text))).collect();
+                for (i, (text, [left, top, right, bottom])) in boxes.iter().enumerate() {
+                    let inside =
+                        *left >= 0.0 && *top >= 0.0 && *right <= drawing.width && *bottom <= drawing.height;
+                    assert!(inside, "{text} leaves {inches} inches: {left} {top} {right} {bottom}");
+                    for (other, [l, t, r, b]) in &boxes[..i] {
+                        assert!(
+                            right <= l || r <= left || bottom <= t || b <= top,
+                            "{text} stands on {other}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn both_formats_say_the_same_and_pdf_has_the_font() {
         let drawing = lines(&[Some(1.0), Some(2.0)]).draw().unwrap();
         let (svg, pdf) = (drawing.svg(Theme::Print), drawing.pdf());

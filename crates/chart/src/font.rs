@@ -43,9 +43,63 @@ pub(crate) fn wrap(text: &str, size: f64, most: f64) -> Vec<String> {
     lines
 }
 
+/// Puts a text into lines no wider than `most`. A word that is wider is broken, behind a dot or the like where it has one.
+pub(crate) fn wrap_all(text: &str, size: f64, most: f64) -> Vec<String> {
+    let words = text.split(|sign: char| sign.is_whitespace() || sign.is_control());
+    let words = words.filter(|word| !word.is_empty()).flat_map(|word| broken(word, size, most));
+    let text = words.collect::<Vec<_>>().join(" ");
+    if text.is_empty() { Vec::new() } else { wrap(&text, size, most) }
+}
+
+/// A word in pieces no wider than `most`.
+fn broken(mut word: &str, size: f64, most: f64) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    while width(word, size) > most {
+        let ends = word.char_indices().map(|(at, sign)| at + sign.len_utf8());
+        let fits = ends.clone().take_while(|end| width(&word[..*end], size) <= most).last();
+        let Some(end) = fits.or_else(|| ends.clone().next()).filter(|end| *end < word.len()) else { break };
+        let sign = word[..end].rfind(['.', '_', '-', '/', ']']);
+        let (piece, rest) = word.split_at(sign.map_or(end, |at| at + 1));
+        pieces.push(piece);
+        word = rest;
+    }
+    pieces.push(word);
+    pieces
+}
+
+/// The first sign of a text that the font lacks.
+#[must_use]
+pub fn lacks(text: &str) -> Option<char> {
+    text.chars().find(|sign| !sign.is_whitespace() && face().glyph_index(*sign).is_none())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_word_without_room_is_broken_behind_a_dot_if_it_has_one() {
+        let wrapped = |text: &str, most: f64| wrap_all(text, 10.0, most).join("|");
+        assert_eq!(wrapped("topology.wan.rtt (ms)", 60.0), "topology.|wan.rtt (ms)");
+        assert_eq!(wrapped("  one\n two\u{7} ", 100.0), "one two");
+        assert_eq!(wrapped("mmm", 9.0), "m|m|m");
+        assert_eq!((wrapped("", 9.0), wrapped("mm", 1.0)), (String::new(), "m|m".to_owned()));
+    }
+
+    #[test]
+    fn what_the_font_lacks_is_known() {
+        assert_eq!((lacks("RTT (µs), Ω ≤ 5 ∞"), lacks("RTT 往返")), (None, Some('往')));
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_wide_and_nothing_is_lost(text in "[a-zA-Z0-9._/ -]{0,60}", most in 12.0_f64..200.0) {
+            let lines = wrap_all(&text, 10.0, most);
+            prop_assert!(lines.iter().all(|line| width(line, 10.0) <= most), "{:?}", lines);
+            prop_assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
+        }
+    }
 
     #[test]
     fn widths_are_those_of_helvetica() {

@@ -30,6 +30,7 @@ mod svg;
 
 pub use drawing::Drawing;
 pub use figure::Figure;
+pub use font::lacks;
 pub use panel::{Kind, Panel, Place, Point, Series};
 pub use scale::{plain, wants_log};
 pub use style::{Look, Marker, look};

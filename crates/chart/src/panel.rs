@@ -1,7 +1,7 @@
 //! One chart: lines over an axis with bands, or bars.
 
 use crate::drawing::{Anchor, At, Drawing, Fill, Mark, Paint, Stroke, Text};
-use crate::font::width;
+use crate::font::{width, wrap_all};
 use crate::labels::{LINE, Labels};
 use crate::scale::{Scale, plain, spans_a_decade, wants_log};
 use crate::style::{INK, look};
@@ -90,6 +90,11 @@ pub(crate) struct Frame<'a> {
     /// Where the places are.
     places: Vec<f64>,
     labels: Labels,
+    title: Vec<String>,
+    x_label: Vec<String>,
+    y_label: Vec<String>,
+    /// The widest tick.
+    ticks: f64,
 }
 
 /// The colour of a line, which is that of text if it is black.
@@ -102,6 +107,14 @@ pub(crate) fn paint(line: usize) -> Paint {
 pub(crate) fn stroke(line: usize, width: f64) -> Stroke {
     let dashes = look(line).dashes.iter().map(|dash| dash * width).collect();
     Stroke { dashes, ..Stroke::solid(paint(line), width) }
+}
+
+/// The size of a chart's title, in that of its text.
+const TITLE: f64 = 1.1;
+
+/// The room of some lines, the first of which takes `one`.
+fn room_of(lines: &[String], one: f64, size: f64) -> f64 {
+    if lines.is_empty() { 0.0 } else { one + size * LINE * (lines.len() - 1) as f64 }
 }
 
 impl Panel {
@@ -138,15 +151,36 @@ impl Panel {
         let most = (high / (font * 2.2)).max(2.0) as usize;
         let y = self.y_scale(most);
         let ticks = y.ticks(most).into_iter().map(|tick| width(&plain(tick), font)).fold(0.0, f64::max);
-        let label = if self.y_label.is_empty() { 0.0 } else { font * 1.5 };
-        let title = if self.title.is_empty() { font * 0.5 } else { font * 2.0 };
+        let y_label = wrap_all(&self.y_label, font, high);
+        let label = room_of(&y_label, font * 1.5, font);
         let any_infinite = self.points().any(|point| point.middle == Some(f64::INFINITY));
         let strip = if any_infinite { font * 1.4 } else { 0.0 };
         let (left, right) = (corner.0 + label + ticks + font * 0.8, corner.0 + wide - font * 0.8);
-        let top = corner.1 + title + strip;
+        let ends = (corner.0, corner.0 + wide);
+        let title = wrap_all(&self.title, font * TITLE, ends.1 - left);
+        let above = room_of(&title, font * 2.0, font * TITLE).max(font * 0.5);
+        let top = corner.1 + above + strip;
         let infinite = any_infinite.then_some(top - strip + font * 0.4);
-        let (places, labels) = self.place((left, right), (corner.0, corner.0 + wide), font);
-        Frame { panel: self, font, left, right, top, bottom: top + high, infinite, y, places, labels }
+        let (places, labels) = self.place((left, right), ends, font);
+        let middle = (left + right) / 2.0;
+        let x_label = wrap_all(&self.x_label, font, 2.0 * (middle - ends.0).min(ends.1 - middle));
+        let bottom = top + high;
+        Frame {
+            panel: self,
+            font,
+            left,
+            right,
+            top,
+            bottom,
+            infinite,
+            y,
+            places,
+            labels,
+            title,
+            x_label,
+            y_label,
+            ticks,
+        }
     }
 
     /// Where the places are on the axis, and their names, which stay within `ends`.
@@ -187,8 +221,7 @@ impl Panel {
 impl Frame<'_> {
     /// Where it ends, below.
     pub(crate) fn end(&self) -> f64 {
-        let label = if self.panel.x_label.is_empty() { 0.0 } else { self.font * LINE };
-        self.bottom + self.font * 0.4 + self.labels.height() + label + self.font * 0.5
+        self.bottom + self.font * (0.4 + LINE * self.x_label.len() as f64 + 0.5) + self.labels.height()
     }
 
     fn y(&self, value: f64) -> f64 {
@@ -216,7 +249,7 @@ impl Frame<'_> {
     }
 
     fn axes(&self, drawing: &mut Drawing) {
-        let (font, panel) = (self.font, self.panel);
+        let font = self.font;
         let most = ((self.bottom - self.top) / (font * 2.2)).max(2.0) as usize;
         let grid = Stroke::solid(Paint::Soft, font * 0.06);
         let mut tick = |y: f64, text: String, stroke: Stroke| {
@@ -231,20 +264,28 @@ impl Frame<'_> {
         }
         let axis = Stroke::solid(Paint::Ink, font * 0.07);
         drawing.line(&[(self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)], axis);
-        let middle = (self.left + self.right) / 2.0;
-        if !panel.title.is_empty() {
-            let above = self.top - if self.infinite.is_some() { font * 1.4 } else { 0.0 };
-            drawing.text(panel.title.clone(), (self.left, above - font * 0.7), Anchor::Start, font * 1.1);
+        self.texts(drawing);
+    }
+
+    /// The title, and what the axes are called.
+    fn texts(&self, drawing: &mut Drawing) {
+        let font = self.font;
+        // Lines from the last one up.
+        let rising = |lines: &[String]| lines.iter().rev().cloned().enumerate().collect::<Vec<_>>();
+        let strip = if self.infinite.is_some() { font * 1.4 } else { 0.0 };
+        for (n, line) in rising(&self.title) {
+            let y = self.top - strip - font * (0.7 + TITLE * LINE * n as f64);
+            drawing.text(line, (self.left, y), Anchor::Start, font * TITLE);
         }
-        if !panel.x_label.is_empty() {
-            drawing.text(panel.x_label.clone(), (middle, self.end() - font * 0.75), Anchor::Middle, font);
+        for (n, line) in rising(&self.x_label) {
+            let y = self.end() - font * (0.75 + LINE * n as f64);
+            drawing.text(line, ((self.left + self.right) / 2.0, y), Anchor::Middle, font);
         }
-        if !panel.y_label.is_empty() {
-            let ticks =
-                self.y.ticks(most).into_iter().map(|tick| width(&plain(tick), font)).fold(0.0, f64::max);
+        for (n, line) in rising(&self.y_label) {
+            let x = self.left - self.ticks - font * (0.9 + LINE * n as f64);
             drawing.marks.push(Mark::Text(Text {
-                text: panel.y_label.clone(),
-                at: (self.left - ticks - font * 0.9, (self.top + self.bottom) / 2.0),
+                text: line,
+                at: (x, (self.top + self.bottom) / 2.0),
                 anchor: Anchor::Middle,
                 upright: true,
                 size: font,

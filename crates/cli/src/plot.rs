@@ -2,7 +2,7 @@
 
 use crate::{Failure, output};
 use clap::Args;
-use farspan_chart::{Figure, Panel, Place, Point, Series, Theme};
+use farspan_chart::{Figure, Panel, Place, Point, Series, Theme, lacks};
 use farspan_report::{Asked, Over, OverError, heads, over};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +30,15 @@ pub struct PlotArgs {
     /// Width in inches: 3.33 is a paper's column, 7 its page
     #[arg(long, value_name = "INCHES", default_value_t = 3.33, value_parser = inches)]
     pub width: f64,
+    /// Below the axis, in place of the key and its unit
+    #[arg(long, value_name = "TEXT", value_parser = label)]
+    pub x_label: Option<String>,
+    /// Beside the axis, in place of the number's name and its unit
+    #[arg(long, value_name = "TEXT", value_parser = label)]
+    pub y_label: Option<String>,
+    /// Above the chart; without it, nothing
+    #[arg(long, value_name = "TEXT", value_parser = title)]
+    pub title: Option<String>,
     /// Logarithmic axes: x, y or x,y; without it, where values span more than a decade (x: in growing steps)
     #[arg(long, value_name = "AXES", value_delimiter = ',')]
     pub log: Vec<Axis>,
@@ -58,6 +67,28 @@ fn only(text: &str) -> Result<(String, String), String> {
 fn inches(text: &str) -> Result<f64, String> {
     let inches = text.parse::<f64>().ok().filter(|inches| (2.0..=20.0).contains(inches));
     inches.ok_or_else(|| "give inches from 2 to 20: 3.33 is a paper's column, 7 its page".to_owned())
+}
+
+/// The longest texts, in characters: more lines of them would take the chart's room.
+const LONGEST_LABEL: usize = 100;
+const LONGEST_TITLE: usize = 200;
+
+fn label(text: &str) -> Result<String, String> {
+    fitting(text, LONGEST_LABEL)
+}
+
+fn title(text: &str) -> Result<String, String> {
+    fitting(text, LONGEST_TITLE)
+}
+
+/// A text that has room in a figure, and signs in its font.
+fn fitting(text: &str, most: usize) -> Result<String, String> {
+    let long = text.chars().count();
+    match lacks(text) {
+        Some(sign) => Err(format!("the font of figures has no {sign:?}; leave it out")),
+        None if long > most => Err(format!("{long} characters do not fit; give at most {most}")),
+        None => Ok(text.to_owned()),
+    }
 }
 
 impl From<OverError> for Failure {
@@ -151,18 +182,21 @@ fn figure(over: &Over, args: &PlotArgs) -> Result<Figure, Failure> {
         Some(number) => Place::number(number),
         None => Place { label: place.name.clone(), at: None },
     };
+    let x_label = args.x_label.as_ref().unwrap_or(&over.x_label);
+    let y_label = args.y_label.as_ref().unwrap_or(&over.y_label);
     let panel = Panel {
-        x_label: over.x_label.clone(),
+        title: args.title.clone().unwrap_or_default(),
+        x_label: x_label.clone(),
         x_log,
         places: over.places.iter().map(place).collect(),
-        y_label: over.y_label.clone(),
+        y_label: y_label.clone(),
         y_log,
         series: series.collect(),
         ..Panel::default()
     };
     let notes = [&over.heading].into_iter().chain(&over.notes).map(String::as_str).collect::<Vec<_>>();
     Ok(Figure {
-        title: format!("{} over {}", over.y_label, over.x_label),
+        title: args.title.clone().unwrap_or_else(|| format!("{y_label} over {x_label}")),
         lines: over.lines.iter().map(|line| line.name.clone()).collect(),
         panels: vec![panel],
         notes: vec![notes.join("; ")],
@@ -173,6 +207,15 @@ fn figure(over: &Over, args: &PlotArgs) -> Result<Figure, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_that_does_not_fit_is_refused() {
+        assert_eq!(label("RTT of west to east (ms)"), Ok("RTT of west to east (ms)".to_owned()));
+        let long = "m".repeat(101);
+        assert_eq!(label(&long), Err("101 characters do not fit; give at most 100".to_owned()));
+        assert_eq!(title(&long), Ok(long));
+        assert!(title("往返").unwrap_err().contains("has no '往'"));
+    }
 
     #[test]
     fn a_condition_has_a_key_and_a_value() {

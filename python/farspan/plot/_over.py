@@ -30,6 +30,9 @@ def over(
     y: str,
     by: str = "scheme",
     where: Mapping[str, object] | None = None,
+    x_label: str | None = None,
+    y_label: str | None = None,
+    title: str | None = None,
     width: float = 3.33,
     ax: Axes | None = None,
 ) -> Figure:
@@ -52,6 +55,10 @@ def over(
         The key that has a line for each of its values.
     where : mapping, optional
         Only the runs with these values of these keys, such as ``{"topology.buffer": "1MiB"}``.
+    x_label, y_label : str, optional
+        What the axes are called; by default the key and the number, with their units.
+    title : str, optional
+        What stands above the axes; by default nothing.
     width : float
         Width of the figure in inches: 3.33 is a paper's column, 7 its page.
     ax : matplotlib.axes.Axes, optional
@@ -78,19 +85,27 @@ def over(
         found = [(json.dumps(result.summary), result.scenario) for result in listed(runs)]
     only = [(key, str(value)) for key, value in (where or {}).items()]
     chart = json.loads(_farspan.over(found, (x, y, by), only))
+    chart["x_label"] = chart["x_label"] if x_label is None else x_label
+    chart["y_label"] = chart["y_label"] if y_label is None else y_label
     if ax is not None:
-        _draw(ax, chart)
+        _draw(ax, chart, title)
         return whole
     from matplotlib import rc_context
 
-    with rc_context({"font.size": COLUMN_TEXT if width < PAGE else PAGE_TEXT}):
-        _draw(whole.add_subplot(), chart)
+    size = COLUMN_TEXT if width < PAGE else PAGE_TEXT
+    with rc_context({"font.size": size}):
+        # A sign is about half as wide as high.
+        wide, high = (int(144 / size * inches * 0.8) for inches in whole.get_size_inches())
+        chart["x_label"], chart["y_label"] = (
+            textwrap.fill(chart[key], room) for key, room in (("x_label", wide), ("y_label", high))
+        )
+        _draw(whole.add_subplot(), chart, textwrap.fill(title or "", wide))
         notes = "; ".join([chart["heading"], *chart["notes"]])
         whole.supxlabel(textwrap.fill(notes, int(24 * width)), fontsize="small", x=0.01, ha="left")
     return whole
 
 
-def _draw(ax: Axes, chart: dict[str, Any]) -> None:
+def _draw(ax: Axes, chart: dict[str, Any], title: str | None) -> None:
     import numpy as np
 
     places = chart["places"]
@@ -132,7 +147,7 @@ def _draw(ax: Axes, chart: dict[str, Any]) -> None:
         ax.set_ylim(bottom=0)
     if infinite:
         ax.text(-0.01, 1.04, "∞", transform=ax.transAxes, ha="right", va="center")
-    finish(ax, chart["x_label"], chart["y_label"])
+    finish(ax, chart["x_label"], chart["y_label"], title)
 
 
 def _wide(values: list[float]) -> bool:

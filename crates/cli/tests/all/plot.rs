@@ -45,6 +45,7 @@ fn a_sweep_becomes_a_figure_and_what_is_unclear_is_refused_with_its_cure() {
         &["--where", "topology.buffer=1MiB", "--y", "packets.trimmed", "--log", "y"],
         "--log y: packets.trimmed is above 0 nowhere",
     );
+    refused(&["--where", "topology.buffer=1MiB", "--title", &"m".repeat(201)], "give at most 200");
     refused(&["--where", "topology.buffer=1MiB", "--width", "0"], "give inches from 2 to 20");
 
     let drawn = plot(&["--where", "topology.buffer=1MiB"]);
@@ -72,6 +73,15 @@ fn a_sweep_becomes_a_figure_and_what_is_unclear_is_refused_with_its_cure() {
     assert!(std::fs::read(folder.path().join("f.pdf")).unwrap().starts_with(b"%PDF"));
     let each = plot(&["--where", "topology.buffer=1MiB", "--log", "x", "--linear", "y", "-o", "each.svg"]);
     assert!(each.status.success(), "{each:?}");
+    let named = ["--title", "A <b> of 2", "--x-label", "size of a flow", "--y-label", ""];
+    let named = plot(&[&["--where", "topology.buffer=1MiB", "-o", "named.svg"][..], &named].concat());
+    assert!(named.status.success(), "{named:?}");
+    let svg = std::fs::read_to_string(folder.path().join("named.svg")).unwrap();
+    assert!(
+        svg.contains("<title>A &lt;b&gt; of 2</title>") && svg.contains(">size of a flow</text>"),
+        "{svg}"
+    );
+    assert!(!svg.contains("workload.flow_size (") && !svg.contains("fct.all"), "{svg}");
     // Another key may have the lines.
     let by = plot(&["--where", "scheme=uno", "--by", "topology.buffer", "-o", "by.svg"]);
     assert!(by.status.success(), "{by:?}");
