@@ -48,13 +48,14 @@ def over(
     runs : Sweep, path, Result, Runs, or an iterable of results
         A sweep, a folder of one or of runs, or results.
     x : str
-        The key on the axis, such as ``"topology.wan.rtt"``.
+        The key on the axis, such as ``"topology.wan.rtt"``; of keys that vary, the last names do (``"rtt"``).
     y : str
         The number: its place in :attr:`farspan.Result.summary`, joined by dots, such as ``"fct.inter.p99_us"``.
     by : str
         The key that has a line for each of its values.
     where : mapping, optional
-        Only the runs with these values of these keys, such as ``{"topology.buffer": "1MiB"}``.
+        Only the runs with these values of these keys, such as ``{"topology.buffer": "1MiB"}``, also by the last names.
+        Quantities are compared, not spellings.
     x_label, y_label : str, optional
         What the axes are called; by default the key and the number, with their units.
     title : str, optional

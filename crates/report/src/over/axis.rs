@@ -64,6 +64,15 @@ pub(crate) fn equal(a: &str, b: &str) -> bool {
     a == b || number(a).is_some_and(|number_of_a| number(b) == Some(number_of_a))
 }
 
+/// Whether a value is the one asked for: a size may be asked for in bytes, and a rate in bit/s, without a unit.
+pub(crate) fn is_asked(value: &str, asked: &str) -> bool {
+    let in_base = || {
+        let ((of, value), (kind, asked)) = (number(value)?, number(asked)?);
+        Some(kind == Kind::Plain && matches!(of, Kind::Size | Kind::Rate) && value == asked)
+    };
+    equal(value, asked) || in_base() == Some(true)
+}
+
 /// The kind of a number of the summary, and how many of its base its unit is, by the end of its name; and the name without
 /// it.
 pub(crate) fn of_summary(path: &str) -> (Kind, f64, &str) {
@@ -94,6 +103,11 @@ mod tests {
     fn one_value_can_be_written_in_two_ways() {
         assert!(equal("1ms", "1000us") && equal("0.5", "0.50") && equal("off", "off"));
         assert!(!equal("1ms", "1us") && !equal("1", "1B"));
+        for asked in ["4MiB", "4194304", "4194304B", "4096KiB", "4.194304MB"] {
+            assert!(is_asked("4MiB", asked), "{asked}");
+        }
+        assert!(is_asked("10Gbps", "1e10") && is_asked("0.5", "0.50") && is_asked("1s", "1000ms"));
+        assert!(!is_asked("4MiB", "4") && !is_asked("1ms", "1000000000") && !is_asked("4", "4B"));
     }
 
     #[test]

@@ -21,6 +21,16 @@ pub enum OverError {
         /// The keys that take several values.
         varying: Vec<String>,
     },
+    /// Several keys that vary end with this name.
+    #[error("{what} {name}: several keys end with it; give one of them: {}", keys.join(", "))]
+    Ambiguous {
+        /// Which argument.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The keys.
+        keys: Vec<String>,
+    },
     /// No run has this value.
     #[error("--where {key}={value}: no run has it; there are: {}", there.join(", "))]
     NoValue {

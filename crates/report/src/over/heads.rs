@@ -1,6 +1,6 @@
 //! Runs as far as an axis needs them: what each was asked, and its document.
 
-use super::axis::equal;
+use super::axis::is_asked;
 use crate::axes::{differ, file_names, join, with_names};
 use crate::load::{DEPTH, ReportError, find, row_of, rows, scenario};
 use serde_json::Value;
@@ -86,7 +86,7 @@ impl Head {
     /// Whether the value of a key is this one, with files by their names or as they were written.
     pub(super) fn has(&self, key: &str, text: &str, original: &Self) -> bool {
         let written = [self.value(key), original.value(key), value_in(&original.scenario, key)];
-        written.into_iter().flatten().any(|own| equal(&own, text))
+        written.into_iter().flatten().any(|own| is_asked(&own, text))
     }
 
     /// Every dotted key that has a value.

@@ -4,6 +4,7 @@ mod axes;
 mod axis;
 mod error;
 mod heads;
+mod keys;
 mod number;
 
 pub(crate) use axes::axes;
@@ -14,7 +15,8 @@ use crate::compare::SEEDS_FOR_AN_INTERVAL;
 use crate::load::natural;
 use axis::{Kind, equal, numbers, of_summary};
 use farspan_metrics::{Bootstraps, bottleneck};
-use heads::{candidates, distinct, keys, named, written};
+use heads::{candidates, distinct, keys, named};
+use keys::meant;
 use number::{Found, known, number};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -22,7 +24,7 @@ use std::collections::BTreeSet;
 /// The number, the axis and the lines that are asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asked<'a> {
-    /// The key on the axis, such as `topology.wan.rtt`.
+    /// The key on the axis, such as `topology.wan.rtt`; of keys that vary, the last names do (`rtt`) where one key has them.
     pub x: &'a str,
     /// The number, by its place in the summary, such as `fct.inter.p99_us`.
     pub y: &'a str,
@@ -87,9 +89,12 @@ pub struct Point {
 /// If a key or the number is not known, the axis has one value, the number is null in every run, or something else varies that
 /// neither the axis nor the lines say.
 pub fn over(runs: &[Head], asked: &Asked<'_>) -> Result<Over, OverError> {
-    let (x, by) = (written(asked.x), written(asked.by));
-    let asked = &Asked { x: &x, by: &by, ..*asked };
     let named = named(runs);
+    let all: Vec<&Head> = named.iter().collect();
+    let (x, by) = (meant(&all, "--x", asked.x)?, meant(&all, "--by", asked.by)?);
+    let only = asked.only.iter().map(|(key, value)| Ok((meant(&all, "--where", key)?, value.clone())));
+    let only = only.collect::<Result<Vec<_>, OverError>>()?;
+    let asked = &Asked { x: &x, by: &by, only: &only, ..*asked };
     let chosen = chosen(runs, &named, asked)?;
     let found = |head: &&Head| number(&head.summary, asked.y);
     if !chosen.iter().any(|head| matches!(found(head), Found::Number(_))) {

@@ -1,5 +1,6 @@
 use super::*;
 use serde_json::json;
+use toml::Table;
 
 /// A run whose number is `p99`.
 fn head(scheme: &str, seed: u64, rtt: &str, p99: Option<f64>) -> Head {
@@ -111,6 +112,49 @@ fn what_else_varies_is_named_with_its_cure() {
 }
 
 #[test]
+fn the_last_names_of_a_key_that_varies_stand_for_it() {
+    let mut runs = grid(2);
+    let by_name = over(&runs, &Asked { x: "rtt", ..ASKED }).unwrap();
+    assert_eq!(by_name, over(&runs, &ASKED).unwrap());
+    assert_eq!(by_name.x_label, "topology.wan.rtt (ms)");
+    // What does not vary has its whole name.
+    let said = refused(&runs, Asked { x: "scheme", by: "buffer", ..ASKED });
+    assert!(said.starts_with("--by buffer: no run has it; did you mean topology.buffer"), "{said}");
+    for (i, run) in runs.iter_mut().enumerate() {
+        run.scenario["topology"]["buffer"] = if i % 2 == 0 { "1MiB" } else { "4MiB" }.into();
+        run.scenario.insert("links".to_owned(), "wan.buffer = '4MiB'".parse::<Table>().unwrap().into());
+    }
+    for size in ["4MiB", "4194304", "4194304B"] {
+        let only = [("buffer".to_owned(), size.to_owned())];
+        let chosen = over(&runs, &Asked { x: "wan.rtt", only: &only, ..ASKED }).unwrap();
+        assert_eq!(chosen.lines[0].points[0].unwrap().seeds, 1, "{size}");
+        assert!(chosen.heading.starts_with("s, topology.buffer = 4"), "{}", chosen.heading);
+    }
+    for (i, run) in runs.iter_mut().enumerate() {
+        run.scenario["links"]["wan"]["buffer"] = if i % 3 == 0 { "1MiB" } else { "4MiB" }.into();
+    }
+    let only = [("buffer".to_owned(), "1MiB".to_owned())];
+    let said = refused(&runs, Asked { only: &only, ..ASKED });
+    let keys = "links.wan.buffer, topology.buffer";
+    assert_eq!(said, format!("--where buffer: several keys end with it; give one of them: {keys}"));
+    let said = refused(&runs, Asked { x: "tt", ..ASKED });
+    assert!(said.starts_with("--x tt: no run has it"), "a part of a name is none: {said}");
+}
+
+#[test]
+fn the_parameters_of_a_table_that_varies_have_names_too() {
+    let mut runs = grid(1);
+    for run in &mut runs {
+        let rtt = run.value("topology.wan.rtt").unwrap();
+        let table: Table = format!("west_east = '{rtt}'\nsame = '1ms'").parse().unwrap();
+        run.parameters = [("topology.parameters".to_owned(), table.to_string())].into();
+        run.scenario["topology"].as_table_mut().unwrap().insert("parameters".to_owned(), table.into());
+    }
+    let over = over(&runs, &Asked { x: "west_east", ..ASKED }).unwrap();
+    assert_eq!((over.x_label.as_str(), over.places.len()), ("topology.parameters.west_east (ms)", 3));
+}
+
+#[test]
 fn a_sweeps_own_keys_come_before_what_follows_from_them() {
     let mut runs = grid(2);
     for run in &mut runs {
@@ -127,8 +171,8 @@ fn a_sweeps_own_keys_come_before_what_follows_from_them() {
 #[test]
 fn unknown_names_are_refused_with_the_nearest() {
     let runs = grid(1);
-    let x = refused(&runs, Asked { x: "wan.rtt", ..ASKED });
-    assert!(x.starts_with("--x wan.rtt: no run has it; did you mean topology.wan.rtt"), "{x}");
+    let x = refused(&runs, Asked { x: "topology.wan.rt", ..ASKED });
+    assert!(x.starts_with("--x topology.wan.rt: no run has it; did you mean topology.wan.rtt"), "{x}");
     let y = refused(&runs, Asked { y: "fct.inter.p99", ..ASKED });
     assert!(y.starts_with("--y fct.inter.p99: no run has it; did you mean fct.inter.p99_us"), "{y}");
     let by = refused(&runs, Asked { by: "shceme", ..ASKED });
