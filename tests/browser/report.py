@@ -390,6 +390,9 @@ def swept(browser: Browser, farspan: str, folder: Path) -> None:
         browser.until("no overflow", "document.documentElement.scrollWidth <= innerWidth")
         same("labels that touch", browser.run(TOUCHING), [])
     same("the first chart", browser.run("return document.querySelector('.chart').id"), "over-chart")
+    same("the way to it", browser.texts("nav a")[:2], ["Over an axis", "Overview"])
+    dashes = "[...document.querySelectorAll('#over-chart .role-legend-symbol path')].map((path) => path.getAttribute('stroke-dasharray'))"
+    same("a legend with dashes", len(set(browser.run(f"return {dashes}"))), 2)
     chosen = "[...document.querySelectorAll('#over-choice select')].map((select) => select.selectedOptions[0].textContent)"
     number, key, rest = browser.run(f"return {chosen}")
     same("what is chosen first", [number, key, rest], ["inter p99 FCT", "topology.wan.rtt", "512KiB"])

@@ -84,8 +84,9 @@ function overCaption() {
 
 function overAxis() {
   const { axes } = report;
-  byId("over").hidden = !axes.length || !overMeasures().length;
-  if (byId("over").hidden) return;
+  const none = !axes.length || !overMeasures().length;
+  for (const id of ["over", "to-over"]) byId(id).hidden = none;
+  if (none) return;
   const measures = overMeasures();
   over.path = over.path || measures[0].path;
   for (const axis of axes) {
@@ -104,6 +105,37 @@ function overAxis() {
   byId("over-caption").textContent = overCaption();
 }
 
+/** Markers as paths, so that a legend can have them on a line. */
+const MARKERS = [
+  "M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z", "M-.9,-.9H.9V.9H-.9Z", "M0,-1.3L1.3,0L0,1.3L-1.3,0Z", "M0,-1.1L1.2,1H-1.2Z",
+  "M0,1.1L1.2,-1H-1.2Z", "M-.4,-1.2H.4V-.4H1.2V.4H.4V1.2H-.4V.4H-1.2V-.4H-.4Z",
+];
+
+/** A legend whose signs are those of the chart: colour, dashes and marker of a line. */
+function overLegend(names) {
+  const signs = MARKERS.map((marker) => `M-4,0H4${marker}`);
+  const by = (signal) => ({ value: { signal } });
+  const symbols = {
+    shape: by(`${JSON.stringify(signs)}[datum.index % ${signs.length}]`),
+    fill: by("scale('color', datum.value)"),
+    strokeDash: by("scale('strokeDash', datum.value)"),
+    opacity: { value: 1 },
+  };
+  return { encoding: { symbols }, columns: legendColumns(names), symbolSize: 45, labelOffset: 12 };
+}
+
+/** Ticks of sizes in powers of two, as their values are: at most so many. */
+function overSizes(places, most, log) {
+  const [least, largest] = [Math.min(...places), Math.max(...places)];
+  if (log) {
+    const powers = Array.from({ length: 64 }, (_, i) => 2 ** i).filter((x) => x >= least && x <= largest);
+    return powers.filter((_, i) => i % Math.ceil(powers.length / most) === 0);
+  }
+  const step = 2 ** Math.ceil(Math.log2((largest - least) / most));
+  const first = Math.ceil(least / step);
+  return Array.from({ length: Math.floor(largest / step) - first + 1 }, (_, i) => (first + i) * step);
+}
+
 function overChart() {
   const axis = report.axes[over.x];
   const { unit } = overMeasures().find(({ path }) => path === over.path);
@@ -114,28 +146,32 @@ function overChart() {
   const most = Math.max(...finite.map((row) => Math.max(row.y, row.high ?? row.y)), 0);
   const values = rows.map((row) => ({ ...row, high: row.high ?? most })).sort((a, b) => a.x - b.x);
   const names = [...new Set(rows.map((row) => row.arm))];
-  const color = byArm({ scale: { domain: names }, legend: { symbolOpacity: 1 } });
+  const color = byArm({ scale: { domain: names }, legend: null });
   const heights = finite.flatMap((row) => [row.y, row.low, row.high ?? row.y]);
   const up = overWide(heights) ? logarithmic(heights, 8) : { scale: {}, ticks: { tickCount: 6 } };
   const places = [...new Set(rows.map((row) => row.x))];
-  const across = axis.values && overWide(places) && overGrows(places) ? logarithmic(places, 8) : { scale: { zero: false, nice: false }, ticks: {} };
+  const log = axis.values && overWide(places) && overGrows(places);
+  const across = log ? logarithmic(places, 8) : { scale: { zero: false, nice: false }, ticks: {} };
   const sizes = axis.unit === "bytes" && places.every((place) => place % 1024 === 0) ? "binary" : axis.unit;
+  const ticks = places.length <= 8 ? { values: places } : sizes === "binary" ? { values: overSizes(places, 8, log) } : across.ticks;
   const shown = { us: "us", bytes: "bytes", bps: "rate" }[unit] || "number";
   const known = { transform: [{ filter: "datum.y != null" }] };
   const tooltip = [{ field: "arm", title: "run" }, { field: "at", title: axis.key }, { field: "text", title: name }];
   return {
     height: 260,
     data: { values },
+    // The line's legend stands for its points, too.
+    resolve: { legend: { color: "independent", shape: "independent", strokeDash: "independent" } },
     encoding: {
       x: axis.values
-        ? { field: "x", type: "quantitative", scale: { ...across.scale, padding: 12 }, axis: { title: axis.key, labelExpr: AXIS[sizes], ...(places.length <= 8 ? { values: places } : across.ticks), grid: false } }
+        ? { field: "x", type: "quantitative", scale: { ...across.scale, padding: 12 }, axis: { title: axis.key, labelExpr: AXIS[sizes], ...ticks, grid: false } }
         : { field: "x", type: "nominal", sort: null, axis: { title: axis.key, labelAngle: 0 } },
       color, tooltip,
     },
     layer: [
       { ...known, mark: { type: axis.values ? "area" : "rule", opacity: axis.values ? 0.15 : 0.5 }, encoding: { y: { field: "low", type: "quantitative" }, y2: { field: "high" }, tooltip: { value: null } } },
-      { ...known, mark: { type: "line", opacity: axis.values ? 1 : 0 }, encoding: { y: { field: "y", type: "quantitative" }, strokeDash: byArm({ scale: { domain: names, range: DASHES } }) } },
-      { ...known, mark: { type: "point", filled: true, opacity: 1, size: 45 }, encoding: { y: { field: "y", type: "quantitative", scale: up.scale, axis: { title: name, labelExpr: AXIS[shown], ...up.ticks } }, shape: byArm({ scale: { domain: names } }) } },
+      { ...known, mark: { type: "line", opacity: axis.values ? 1 : 0 }, encoding: { y: { field: "y", type: "quantitative" }, color: { ...color, legend: overLegend(names) }, strokeDash: byArm({ scale: { domain: names, range: DASHES } }) } },
+      { ...known, mark: { type: "point", filled: true, opacity: 1, size: 45 }, encoding: { y: { field: "y", type: "quantitative", scale: up.scale, axis: { title: name, labelExpr: AXIS[shown], ...up.ticks } }, shape: byArm({ scale: { domain: names, range: MARKERS }, legend: null }) } },
       ...(finite.length === rows.length ? [] : [{ transform: [{ filter: "datum.y == null" }], mark: { type: "text", text: "∞", fontSize: 15, dy: 4 }, encoding: { y: { value: 4 } } }]),
     ],
   };

@@ -1,6 +1,7 @@
 //! Names of the settings in which runs differ: keys of the scenario with their values, files by their base names.
 
 use crate::load::Run;
+use crate::over::{without_places, written};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use toml::{Table, Value};
@@ -33,7 +34,8 @@ pub(crate) fn name_axes(runs: &mut [Run]) {
             table.remove("scheme");
             Value::Table(table)
         };
-        let titles = titles(&scenario, several, &Axes::of(&shown.iter().map(bare).collect::<Vec<_>>()));
+        let axes = Axes::of(&shown.iter().map(bare).collect::<Vec<_>>()).as_swept(&of[0].parameters);
+        let titles = titles(&scenario, several, &axes);
         let schemes: BTreeSet<String> = of.iter().map(|run| run.text("scheme").to_owned()).collect();
         for scheme in schemes {
             let places: Vec<usize> = (0..of.len()).filter(|i| of[*i].text("scheme") == scheme).collect();
@@ -121,6 +123,23 @@ impl Axes {
         let of_all = |key: &str, first: &str| found.iter().map(|here| value(here, key, first)).collect();
         let keys = keys.into_iter().map(|(key, first)| (key.clone(), of_all(&key, &first))).collect();
         Self { keys, rows: scenarios.len() }.without_what_follows()
+    }
+
+    /// With the keys that a sweep varies in its order, before others.
+    fn as_swept(mut self, parameters: &[(String, String)]) -> Self {
+        let is_at = |key: &str, swept: &str| {
+            key.strip_prefix(swept).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        let place = |key: &str| {
+            let bare = without_places(key);
+            let swept = parameters.iter().position(|(swept, _)| {
+                let swept = written(swept);
+                is_at(key, &swept) || is_at(&bare, &swept)
+            });
+            swept.unwrap_or(parameters.len())
+        };
+        self.keys.sort_by_key(|(key, _)| place(key));
+        self
     }
 
     /// The values of a run, with their keys.
@@ -443,6 +462,31 @@ mod tests {
             ]
             .map(str::to_owned)
         );
+    }
+
+    #[test]
+    fn headings_have_the_axes_in_the_order_of_the_sweep() {
+        let of = |size: u32, buffer: u32| {
+            let mut one = of(
+                "uno",
+                1,
+                &format!(
+                    "[topology]\nk = {buffer}\nbuffer = {buffer}\n[[workload]]\nflow_size = {size}\n[topology.parameters]\nx = {size}"
+                ),
+            );
+            let keys = ["workload.flow_size", "topology.parameters", "topology.buffer"];
+            one.parameters = keys.map(|key| (key.to_owned(), String::new())).into();
+            one
+        };
+        let found = names(vec![of(1, 1), of(2, 2)]);
+        let said = |n| {
+            format!(
+                "s, workload[0].flow_size {n}, topology.parameters.x {n}, topology.buffer {n}, topology.k {n}"
+            )
+        };
+        let short = |n| format!("s, flow_size {n}, x {n}, buffer {n}, k {n}");
+        assert!(said(1).chars().count() > LONGEST);
+        assert_eq!(found, [short(1), short(2)]);
     }
 
     #[test]

@@ -202,13 +202,13 @@ fn sweep_of(run: &Path, root: &Path) -> Option<PathBuf> {
 
 /// Names the runs of a sweep by its axes.
 fn name_sweep(runs: &mut [Run], sweep: &Path) -> Result<(), ReportError> {
-    name_axes(runs);
     let rows = rows(sweep)?.unwrap_or_default();
     let row_of = row_of(&rows);
-    for run in runs {
+    for run in runs.iter_mut() {
         let row = row_of(&run.folder).map(|row| &rows[row]);
         run.parameters = row.map(|row| row.parameters.clone()).unwrap_or_default();
     }
+    name_axes(runs);
     Ok(())
 }
 

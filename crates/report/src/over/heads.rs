@@ -235,7 +235,7 @@ fn bare(head: &Head, with_scheme: bool) -> Table {
 }
 
 /// `workload[0].load` is `workload.load`; the pattern in `topology.link["a->b"].delay` stays.
-fn without_places(key: &str) -> String {
+pub(crate) fn without_places(key: &str) -> String {
     let mut parts = key.split('[');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {

@@ -10,6 +10,7 @@ mod number;
 pub(crate) use axes::axes;
 pub use error::OverError;
 pub use heads::{Head, heads};
+pub(crate) use heads::{without_places, written};
 
 use crate::compare::SEEDS_FOR_AN_INTERVAL;
 use crate::load::natural;
