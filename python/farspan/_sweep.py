@@ -22,9 +22,6 @@ from farspan.control import Controls, classes
 
 MOST_JOBS = 4096
 
-# As the store names the file that makes a folder one.
-MARK = ".farspan-store"
-
 
 @dataclass(frozen=True)
 class _Plan:
@@ -213,7 +210,7 @@ def _plan(
         name=name,
         text=text,
         folder=folder,
-        out=results_folder(out) or _default_folder(Path(name)),
+        out=results_folder(out) or Path(_farspan.default_folder(name)),
         jobs=(os.cpu_count() or 1) if jobs is None else whole(jobs, 1, MOST_JOBS, "jobs"),
         itself=itself,
         code=[str(_farspan.__file__), *files],
@@ -225,12 +222,6 @@ def _name(control: Controls) -> str:
     """Name the classes as the head of ``sweep.toml`` does."""
     intra, inter = ("scheme" if one is None else one.__name__ for one in classes(control))
     return intra if intra == inter else f"{intra}/{inter}"
-
-
-def _default_folder(file: Path) -> Path:
-    """Name the folder of a sweep file; the one that a sweep's folder holds is that folder's."""
-    is_own = file.name == "sweep.toml" and (file.parent / MARK).exists()
-    return file.parent if is_own else file.with_suffix("")
 
 
 def import_ray() -> Any:

@@ -32,6 +32,6 @@ pub use drawing::Drawing;
 pub use figure::Figure;
 pub use font::lacks;
 pub use panel::{Kind, Panel, Place, Point, Series};
-pub use scale::{plain, wants_log};
+pub use scale::{plain, spans_a_decade, wants_log};
 pub use style::{Look, Marker, look};
 pub use svg::Theme;

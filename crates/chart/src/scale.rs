@@ -100,7 +100,8 @@ fn round_down(x: f64) -> f64 {
 }
 
 /// Whether all finite values are above 0 and span more than a decade.
-pub(crate) fn spans_a_decade(values: &[f64]) -> bool {
+#[must_use]
+pub fn spans_a_decade(values: &[f64]) -> bool {
     let finite = || values.iter().copied().filter(|value| value.is_finite());
     let (low, high) = (finite().fold(f64::INFINITY, f64::min), finite().fold(0.0, f64::max));
     low > 0.0 && high > 10.0 * low

@@ -187,10 +187,10 @@ fn figure(over: &Over, args: &PlotArgs) -> Result<Figure, Failure> {
     let panel = Panel {
         title: args.title.clone().unwrap_or_default(),
         x_label: x_label.clone(),
-        x_log,
+        x_log: Some(x_log.unwrap_or(over.x_log)),
         places: over.places.iter().map(place).collect(),
         y_label: y_label.clone(),
-        y_log,
+        y_log: Some(y_log.unwrap_or(over.y_log)),
         series: series.collect(),
         ..Panel::default()
     };

@@ -25,7 +25,7 @@ mod _farspan {
     #[pymodule_export]
     use super::run::run;
     #[pymodule_export]
-    use super::sweep::{Sweep, sweep_plan, sweep_told};
+    use super::sweep::{Sweep, default_folder, sweep_plan, sweep_told};
     #[pymodule_export]
     use super::table::Table;
 

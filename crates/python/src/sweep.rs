@@ -154,6 +154,12 @@ fn refused(py: Python<'_>, refusal: &StoreError) -> PyErr {
     }
 }
 
+/// The folder of a sweep file, unless another is given.
+#[pyfunction]
+pub fn default_folder(file: &str) -> PathBuf {
+    Store::default_folder(file)
+}
+
 /// The text, folder, runs at a time, `--json` and `--quiet` of a sweep, and a note on its seeds.
 type Asked = (String, PathBuf, Option<u16>, bool, bool, Option<String>);
 

@@ -29,14 +29,8 @@ function overSelect(label, texts, chosen, then) {
   return h("label", {}, `${label} `, h("select", { onchange: (event) => { then(Number(event.target.value)); overAxis(); } }, options));
 }
 
-/** Whether values span more than a decade. */
+/** Whether the heights of what is chosen span more than a decade. Of the axis across, the data say whether it is logarithmic. */
 const overWide = (values) => Math.min(...values) > 0 && Math.max(...values) > 10 * Math.min(...values);
-
-/** Whether the steps between values grow. */
-function overGrows(values) {
-  const sorted = [...new Set(values)].sort((a, b) => a - b);
-  return sorted.length < 3 || sorted.at(-1) - sorted.at(-2) > 2 * (sorted[1] - sorted[0]);
-}
 
 /** The name of a number; without the port that a group's heading names, if it is not that of all groups. */
 function overName(path) {
@@ -150,10 +144,9 @@ function overChart() {
   const heights = finite.flatMap((row) => [row.y, row.low, row.high ?? row.y]);
   const up = overWide(heights) ? logarithmic(heights, 8) : { scale: {}, ticks: { tickCount: 6 } };
   const places = [...new Set(rows.map((row) => row.x))];
-  const log = axis.values && overWide(places) && overGrows(places);
-  const across = log ? logarithmic(places, 8) : { scale: { zero: false, nice: false }, ticks: {} };
+  const across = axis.log ? logarithmic(places, 8) : { scale: { zero: false, nice: false }, ticks: {} };
   const sizes = axis.unit === "bytes" && places.every((place) => place % 1024 === 0) ? "binary" : axis.unit;
-  const ticks = places.length <= 8 ? { values: places } : sizes === "binary" ? { values: overSizes(places, 8, log) } : across.ticks;
+  const ticks = places.length <= 8 ? { values: places } : sizes === "binary" ? { values: overSizes(places, 8, axis.log) } : across.ticks;
   const shown = { us: "us", bytes: "bytes", bps: "rate" }[unit] || "number";
   const known = { transform: [{ filter: "datum.y != null" }] };
   const tooltip = [{ field: "arm", title: "run" }, { field: "at", title: axis.key }, { field: "text", title: name }];

@@ -34,7 +34,7 @@ pub(crate) fn name_axes(runs: &mut [Run]) {
             table.remove("scheme");
             Value::Table(table)
         };
-        let axes = Axes::of(&shown.iter().map(bare).collect::<Vec<_>>()).as_swept(&of[0].parameters);
+        let axes = Axes::of(&shown.iter().map(bare).collect::<Vec<_>>()).sorted_as_swept(&of[0].parameters);
         let titles = titles(&scenario, several, &axes);
         let schemes: BTreeSet<String> = of.iter().map(|run| run.text("scheme").to_owned()).collect();
         for scheme in schemes {
@@ -126,7 +126,7 @@ impl Axes {
     }
 
     /// With the keys that a sweep varies in its order, before others.
-    fn as_swept(mut self, parameters: &[(String, String)]) -> Self {
+    fn sorted_as_swept(mut self, parameters: &[(String, String)]) -> Self {
         let is_at = |key: &str, swept: &str| {
             key.strip_prefix(swept).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };

@@ -137,26 +137,14 @@ def _draw(ax: Axes, chart: dict[str, Any], title: str | None) -> None:
             ax.plot(above, np.full(above.size, 1.04), color=look["color"], **sign, **over_axis)
     if words:
         ax.set_xticks(at, [place["name"] for place in places])
-    elif _wide(numbers) and _growing(numbers):
+    elif chart["x_log"]:
         plain_log(ax, "x")
         ax.set_xticks(at, [f"{number:g}" for number in numbers])
         ax.minorticks_off()
-    values = [point["median"] for drawn in chart["lines"] for point in drawn["points"] if point and point["median"]]
-    if _wide(values):
+    if chart["y_log"]:
         plain_log(ax, "y")
     else:
         ax.set_ylim(bottom=0)
     if infinite:
         ax.text(-0.01, 1.04, "∞", transform=ax.transAxes, ha="right", va="center")
     finish(ax, chart["x_label"], chart["y_label"], title)
-
-
-def _wide(values: list[float]) -> bool:
-    """Whether values span more than a decade."""
-    return bool(values) and 0 < 10 * min(values) < max(values)
-
-
-def _growing(values: list[float]) -> bool:
-    """Whether the steps between values grow."""
-    known = sorted(set(values))
-    return len(known) < 3 or known[-1] - known[-2] > 2 * (known[1] - known[0])

@@ -7,7 +7,7 @@ use crate::number::short;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Of each key that varies among groups: its unit, and of each group its value, as a number of that unit if all have one, and
+/// Of each key that varies among groups: its unit, whether its axis is better logarithmic, and of each group its value, as a number of that unit if all have one, and
 /// as it is written.
 pub(crate) fn axes(groups: &[Group]) -> Value {
     let first = |group: &Group| {
@@ -35,9 +35,10 @@ pub(crate) fn axes(groups: &[Group]) -> Value {
             Some(Kind::Rate) => ("rate", 1.0),
             _ => ("number", 1.0),
         };
+        let log = found.as_ref().is_some_and(|(_, numbers)| farspan_chart::wants_log(numbers));
         let values: Option<Vec<Value>> =
             found.map(|(_, numbers)| numbers.into_iter().map(|number| short(number / base, 9)).collect());
-        Some(json!({ "key": key, "unit": unit, "values": values, "names": names }))
+        Some(json!({ "key": key, "unit": unit, "log": log, "values": values, "names": names }))
     };
     let mut found: Vec<Value> = keys.iter().filter_map(axis).collect();
     // An axis of numbers has the first chart.
@@ -66,8 +67,8 @@ mod tests {
             runs.push(one);
         }
         let expected = json!([
-            {"key": "topology.rtt", "unit": "us", "values": [1000, 20000, 1000], "names": ["1ms", "20ms", "1ms"]},
-            {"key": "file", "unit": "number", "values": null, "names": ["a", "b", "b"]},
+            {"key": "topology.rtt", "unit": "us", "log": true, "values": [1000, 20000, 1000], "names": ["1ms", "20ms", "1ms"]},
+            {"key": "file", "unit": "number", "log": false, "values": null, "names": ["a", "b", "b"]},
         ]);
         // What follows from a key and has a longer name is none.
         assert_eq!(axes(&groups(runs.clone())), expected);

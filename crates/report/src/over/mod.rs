@@ -15,6 +15,7 @@ pub(crate) use heads::{without_places, written};
 use crate::compare::SEEDS_FOR_AN_INTERVAL;
 use crate::load::natural;
 use axis::{Kind, equal, numbers, of_summary};
+use farspan_chart::{spans_a_decade, wants_log};
 use farspan_metrics::{Bootstraps, bottleneck};
 use heads::{candidates, distinct, keys, named};
 use keys::meant;
@@ -41,8 +42,12 @@ pub struct Asked<'a> {
 pub struct Over {
     /// The axis, with its unit.
     pub x_label: String,
+    /// Whether the axis is better logarithmic ([`farspan_chart::wants_log`]).
+    pub x_log: bool,
     /// The number, with its unit.
     pub y_label: String,
+    /// Whether the axis of the number is better logarithmic ([`farspan_chart::spans_a_decade`]).
+    pub y_log: bool,
     /// The places on the axis, rising.
     pub places: Vec<Place>,
     /// The lines, in the order in which their runs were found.
@@ -132,12 +137,16 @@ pub fn over(runs: &[Head], asked: &Asked<'_>) -> Result<Over, OverError> {
         }
         drawn.push(Line { name: name.clone(), points });
     }
+    let heights = drawn.iter().flat_map(|line| line.points.iter().flatten());
+    let heights: Vec<f64> = heights.flat_map(|point| [point.median, point.high]).flatten().collect();
     let partial = runs.iter().filter(|head| head.partial()).count();
     let mut notes = counts.notes(partial);
     notes.extend(ports(&chosen, asked.y));
     Ok(Over {
         x_label: labelled(asked.x, places.unit),
+        x_log: places.numbers.as_deref().is_some_and(wants_log),
         y_label: labelled(name, unit),
+        y_log: spans_a_decade(&heights),
         places: places.shown(),
         lines: drawn,
         heading: heading(&chosen, asked),

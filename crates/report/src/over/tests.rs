@@ -39,6 +39,11 @@ fn a_scheme_has_a_line_of_medians_over_seeds_in_rising_order_of_the_axis() {
         (over.x_label.as_str(), over.y_label.as_str()),
         ("topology.wan.rtt (ms)", "fct.inter.p99 (ms)")
     );
+    assert!(over.x_log && over.y_log);
+    let short: Vec<Head> =
+        grid(1).into_iter().filter(|run| run.value("topology.wan.rtt").unwrap() != "20ms").collect();
+    let short = super::over(&short, &ASKED).unwrap();
+    assert!(!short.x_log && !short.y_log);
     let numbers: Vec<_> =
         over.places.iter().map(|place| (place.name.as_str(), place.number.unwrap())).collect();
     assert_eq!(numbers, [("1ms", 1.0), ("2000us", 2.0), ("20ms", 20.0)]);
