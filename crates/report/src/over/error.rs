@@ -98,7 +98,7 @@ impl OverError {
         let alike =
             |known: &str| strsim::normalized_damerau_levenshtein(name, known) + f64::from(ends(known));
         let mut near: Vec<(f64, String)> = known.into_iter().map(|known| (alike(&known), known)).collect();
-        near.retain(|(alike, _)| *alike >= 0.5);
+        near.retain(|(alike, _)| *alike >= 0.6);
         near.sort_by(|a, b| b.0.total_cmp(&a.0));
         near.truncate(NEAREST);
         Self::Unknown {
@@ -116,7 +116,8 @@ fn cures(near: &[String], varying: &[String]) -> String {
         text += &format!("; did you mean {}?", near.join(" or "));
     }
     if !varying.is_empty() {
-        text += &format!("; what varies: {}", varying.join(", "));
+        let link = if near.is_empty() { "; what" } else { " What" };
+        text += &format!("{link} varies: {}", varying.join(", "));
     } else if near.is_empty() {
         text += "; summary.json of a run has every number";
     }

@@ -170,7 +170,7 @@ fn a_sweeps_own_keys_come_before_what_follows_from_them() {
     assert_eq!(over.places.len(), 3);
     let said = refused(&runs, Asked { x: "files.tree.rtt", ..ASKED });
     assert!(said.starts_with("--x files.tree.rtt: no run has it; did you mean files.three.rtt"), "{said}");
-    assert!(said.ends_with("; what varies: scheme, files.three.rtt"), "{said}");
+    assert!(said.ends_with("? What varies: scheme, files.three.rtt"), "{said}");
 }
 
 #[test]
