@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from farspan import _farspan
-from farspan.control import Control
+from farspan.control import Control, classes
 
 
 def window_curve(
@@ -32,7 +32,7 @@ def window_curve(
     >>> curve[0]
     (0, 175344, None)
     """
-    return _farspan.window_curve(control, path == "inter")
+    return _farspan.window_curve(_whole(control), path == "inter")
 
 
 def check(control: type[Control] | str) -> None:
@@ -48,7 +48,14 @@ def check(control: type[Control] | str) -> None:
 
     Raises
     ------
+    ScenarioError
+        If the class lacks a method, or ``ecn``.
     AssertionError
         With the fewest events that lead to the first breach found. What the control itself raises goes on.
     """
-    _farspan.conforms(control)
+    _farspan.conforms(_whole(control))
+
+
+def _whole(control: type[Control] | str) -> type[Control] | str:
+    """Refuse a class that lacks a part of the contract."""
+    return control if isinstance(control, str) else classes(control)[0] or control

@@ -181,3 +181,14 @@ def test_the_contract_is_checked_as_for_built_in_controls() -> None:
 
     with pytest.raises(AssertionError, match="it reads what its needs do not name: ecn"):
         fs.testing.check(Denies)
+
+    class Silent(fs.Control):
+        def start(self, path: FlowPath) -> Decision:
+            return path.mss, None
+
+        def on_ack(self, ack: Ack) -> None:
+            return None
+
+    for ask in (fs.testing.check, fs.testing.window_curve):
+        with pytest.raises(fs.ScenarioError, match="Silent does not say whether it needs marks"):
+            ask(Silent)
