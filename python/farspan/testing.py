@@ -25,6 +25,11 @@ def window_curve(
     list of tuple
         Each new decision: when (ps), the window (bytes), the rate (bit/s) or ``None``.
 
+    Raises
+    ------
+    ScenarioError
+        If the class lacks a method, or ``ecn``.
+
     Examples
     --------
     >>> import farspan as fs

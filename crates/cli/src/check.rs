@@ -96,16 +96,31 @@ fn check_sweep(args: &CheckArgs) -> Result<(), Failure> {
     };
     let mut lines = vec![format!("sweep: {runs} runs of {count} points, seeds aside{repeated}")];
     let tried: Vec<_> =
-        spread(count, MOST_TRIED).into_iter().map(|index| try_out(&points[index][0])).collect();
+        chosen(&points, MOST_TRIED).into_iter().map(|index| try_out(&points[index][0])).collect();
     lines.extend(estimate(&tried, runs, count)?);
     output::text(&(lines.join("\n") + "\n"));
     Ok(())
 }
 
+/// The indices of at most so many points, of each scheme as many: schemes cost differently.
+fn chosen(points: &[&[Point]], most: usize) -> Vec<usize> {
+    let mut by_scheme: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (index, seeds) in points.iter().enumerate() {
+        let scheme = seeds[0].resolved.scheme();
+        match by_scheme.iter_mut().find(|(known, _)| *known == scheme) {
+            Some((_, of)) => of.push(index),
+            None => by_scheme.push((scheme, vec![index])),
+        }
+    }
+    let of_each = if points.len() <= most { most } else { (most / by_scheme.len().max(1)).max(1) };
+    let schemes = spread(by_scheme.len(), most).into_iter().map(|scheme| &by_scheme[scheme].1);
+    schemes.flat_map(|of| spread(of.len(), of_each).into_iter().map(|place| of[place])).collect()
+}
+
 /// The indices of at most so many of `count` things, spread evenly from the first to the last.
 fn spread(count: usize, most: usize) -> Vec<usize> {
     match count > most {
-        true => (0..most).map(|i| i * (count - 1) / (most - 1)).collect(),
+        true => (0..most).map(|i| i * (count - 1) / (most - 1).max(1)).collect(),
         false => (0..count).collect(),
     }
 }
@@ -140,16 +155,18 @@ fn estimate(tried: &[Tried], runs: usize, count: usize) -> Result<Vec<String>, F
         }
         (None, _) => {}
     }
-    if let Some(size) = tried.iter().flatten().find_map(|tried| tried.as_ref().err()) {
-        lines.push(too_large(*size));
-    }
-    if !costs.is_empty() {
+    let large = tried.iter().flatten().find_map(|tried| tried.as_ref().err());
+    lines.extend(large.map(|size| too_large(*size)));
+    // What is too large to try would be the most of a total.
+    if large.is_none() && !costs.is_empty() {
         let of = match costs.len() < count {
-            true => format!("{} of the {count} points, spread evenly", costs.len()),
+            true => format!("{} of the {count} points, of each scheme as many", costs.len()),
             false => "every point".to_owned(),
         };
         let only: Vec<Cost> = costs.iter().map(|(cost, _)| *cost).collect();
-        lines.splice(0..0, cost::of_sweep(&only, runs));
+        // A run that cannot be built costs nothing.
+        let built = runs * costs.len() / tried.len();
+        lines.splice(0..0, cost::of_sweep(&only, built));
         lines.insert(0, format!("tried: {of}, one seed of each"));
     }
     let warned = Warned::of(costs.iter().map(|(_, warnings)| warnings.iter().map(String::as_str)));
@@ -160,6 +177,21 @@ fn estimate(tried: &[Tried], runs: usize, count: usize) -> Result<Vec<String>, F
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_each_scheme_as_many_points_are_tried() {
+        let sizes: Vec<String> = (1..=8).map(|size| format!("'{size}KiB'")).collect();
+        let text = format!(
+            "scenario = 'uno/incast-intra'\nscheme = ['uno', 'dctcp']\n[grid]\n'workload.flow_size' = [{}]\n",
+            sizes.join(", ")
+        );
+        let sweep = Sweep::parse("s.toml", &text, None).unwrap();
+        let points: Vec<&[Point]> = sweep.points.chunks(1).collect();
+        let tried = chosen(&points, 8);
+        let of = |name: &str| tried.iter().filter(|i| points[**i][0].resolved.scheme() == name).count();
+        assert_eq!((tried.len(), of("uno"), of("dctcp")), (8, 4, 4));
+        assert_eq!(chosen(&points, 16).len(), 16);
+    }
 
     #[test]
     fn few_points_are_tried_all_and_of_many_the_ends_and_some_between() {

@@ -9,7 +9,7 @@ use farspan_world::{Cost, Estimate, World};
 const LONG: f64 = 60.0;
 /// Batch that take longer say so even if asked to be quiet.
 const VERY_LONG: f64 = 600.0;
-/// Packet-hops a second that any core does: what is short at this speed needs no trial.
+/// Every core does at least so many packet-hops a second: what is short at this speed needs no trial.
 const SLOWEST: f64 = 4e6;
 
 fn work(cost: &Cost) -> String {

@@ -122,8 +122,8 @@ mod tests {
             lines(&[("a->b#0", "block_loss from 0ns", 0)]),
             ["a->b#0 block_loss from 0ns: no packet lost"]
         );
-        assert_eq!(lines(&[("a->b#0", "rate from 0ns", 0)]), ["a->b#0 rate from 0ns"]);
-        let both = "rate from 0ns; link_down 1ms to 2ms";
+        assert_eq!(lines(&[("a->b#0", "rate 1Gbps from 0ns", 0)]), ["a->b#0 rate 1Gbps from 0ns"]);
+        let both = "rate 1Gbps from 0ns; link_down 1ms to 2ms";
         assert_eq!(lines(&[("a->b#0", both, 0)]), [format!("a->b#0 {both}: no packet met it")]);
     }
 

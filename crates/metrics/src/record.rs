@@ -100,7 +100,7 @@ pub struct PortRecord {
     pub pauses: u64,
     /// How long it was paused.
     pub paused: Duration,
-    /// The link's faults, such as `black_hole from 0ns` or `link_down 10ms to 30ms`, joined by `; `; empty without any.
+    /// The link's faults, such as `black_hole from 0ns` or `rate 10Gbps from 5ms`, joined by `; `; empty without any.
     pub faults: String,
 }
 

@@ -469,7 +469,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "fault: a->b#0 link_down 1ms to 2ms: packets lost, all seeds together: uno 7, gemini 0",
+                "fault: a->b#0 link_down 1ms to 2ms: packets lost, all seeds together: uno 7 (seeds: 2), gemini 0 (seeds: 1)",
                 "fault: b->c#0 black_hole from 0ns: no packet met it"
             ]
         );

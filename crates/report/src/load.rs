@@ -195,7 +195,7 @@ pub fn load(folders: &[PathBuf]) -> Result<Vec<Run>, ReportError> {
 }
 
 /// The sweep that a run is of, in `root` or below.
-fn sweep_of(run: &Path, root: &Path) -> Option<PathBuf> {
+pub(crate) fn sweep_of(run: &Path, root: &Path) -> Option<PathBuf> {
     let mut above = run.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
     above.find(|folder| folder.join(SWEEP).is_file()).map(Path::to_owned)
 }

@@ -86,15 +86,18 @@ pub(crate) fn faults_notes(arms: &[Arm]) -> Vec<String> {
     };
     let by_arm: Vec<_> = arms.iter().map(of_arm).collect();
     let all = FaultyLinks::together(by_arm.iter().flatten().cloned());
-    let seeds = if arms.iter().any(|arm| arm.runs.len() > 1) { ", all seeds together" } else { "" };
+    let counts: Vec<usize> = arms.iter().map(|arm| arm.complete().count()).collect();
+    let is_even = counts.iter().all(|count| *count == counts[0]);
+    let seeds = if counts.iter().any(|count| *count > 1) { ", all seeds together" } else { "" };
     let note = |links: &FaultyLinks| {
         if links.lost == 0 || arms.len() == 1 {
             return format!("fault: {}", links.line());
         }
-        let named = arms.iter().zip(&by_arm);
-        let lost = named.filter_map(|(arm, of)| {
+        let named = arms.iter().zip(&by_arm).zip(&counts);
+        let lost = named.filter_map(|((arm, of), count)| {
             let own = of.iter().find(|own| own.faults == links.faults)?;
-            Some(format!("{} {}", arm.name, own.lost))
+            let of_seeds = if is_even { String::new() } else { format!(" (seeds: {count})") };
+            Some(format!("{} {}{of_seeds}", arm.name, own.lost))
         });
         let lost = lost.collect::<Vec<_>>().join(", ");
         format!("fault: {}: packets lost{seeds}: {lost}", links.name())

@@ -27,7 +27,7 @@ pub fn notes(points: &[Point], finished: &[Finished]) -> Vec<String> {
     let told =
         warned.iter().take(MOST_WARNINGS).map(|warned| format!("warning: {}", warned.line(finished.len())));
     let more = warned.len().saturating_sub(MOST_WARNINGS);
-    let more = (more > 0).then(|| format!("{more} more warnings: report.html has all of them"));
+    let more = (more > 0).then(|| format!("{more} more warnings: summary.json of each run has its own"));
     told.chain(more).chain(faults_note(points, finished).map(|note| format!("note: {note}"))).collect()
 }
 
@@ -37,7 +37,7 @@ fn faults_note(points: &[Point], finished: &[Finished]) -> Option<String> {
     let lost = |finished: &Finished| finished.result.as_ref().ok()?.pointer("/ports/all/lost")?.as_u64();
     let lost: Vec<u64> = faulty.filter_map(lost).collect();
     let idle = lost.iter().filter(|lost| **lost == 0).count();
-    (idle > 0).then(|| format!("faults: in {idle} of {} runs no packet was lost to one", lost.len()))
+    (idle > 0).then(|| format!("in {idle} of {} runs with faults, no packet was lost to a fault", lost.len()))
 }
 
 #[cfg(test)]
@@ -62,7 +62,10 @@ mod tests {
             faults_note(&points, &lost.iter().map(of).collect::<Vec<_>>())
         };
         let down = fault("'link_down'");
-        assert_eq!(note(&down, &[0, 3, 0]).unwrap(), "faults: in 2 of 3 runs no packet was lost to one");
+        assert_eq!(
+            note(&down, &[0, 3, 0]).unwrap(),
+            "in 2 of 3 runs with faults, no packet was lost to a fault"
+        );
         assert_eq!(note(&down, &[3]), None);
         assert_eq!(note(&fault("'rate'\nrate = '1Gbps'"), &[0]), None);
         assert_eq!(note(star, &[0]), None);

@@ -109,9 +109,9 @@ impl Trial {
         Self { middle: *middle, last, cpu: cpu_time(wall), is_part: summary.partial, sampled }
     }
 
-    /// Packet-hops still to come until all is delivered, or until `stop`, and the simulated time of that, in ps. `counted`: packet-hops of
-    /// the whole run without retransmissions.
-    fn to_come(&self, stop: Time, counted: u64) -> (f64, f64) {
+    /// Packet-hops still to come until this share of the payload is delivered, or until `stop`, and the simulated time of that, in ps.
+    /// `counted`: packet-hops of all flows without retransmissions.
+    fn to_come(&self, stop: Time, share: f64, counted: u64) -> (f64, f64) {
         let (middle, last) = (&self.middle.run, &self.last.run);
         let now = last.now.as_ps() as f64;
         if !self.is_part {
@@ -120,11 +120,12 @@ impl Trial {
         // By time as in the second half: the network fills first.
         let hops = (last.packet_hops - middle.packet_hops).max(1) as f64;
         let rate = hops / ((last.now - middle.now).as_ps().max(1) as f64);
-        let until_stop = rate * stop.since(last.now).as_ps() as f64;
+        let until_stop = rate * (stop - last.now).as_ps() as f64;
+        let counted = (counted as f64 * share) as u64;
         let (sent, left) = (last.packet_hops as f64, counted.saturating_sub(last.packet_hops));
         let until_delivered = match last.fraction > middle.fraction {
             // By payload as in all of it: what is sent again there stands for what will be.
-            true => sent * (1.0 - last.fraction) / last.fraction,
+            true => sent * (share - last.fraction).max(0.0) / last.fraction,
             // Nothing has arrived yet.
             false if left > 0 => left as f64,
             // What is left never arrives.
@@ -155,15 +156,18 @@ impl Trial {
 /// How much longer than alone a flow takes in a busy network, about.
 const BUSY: f64 = 3.0;
 
-/// When the run ends, if its flows need no longer than they do in a busy network: with a warm-up it goes on only until the measured
-/// flows have ended.
-fn likely_end(spec: &Spec) -> Time {
+/// The share of the payload that the run moves: with a warm-up it ends with the measured flows, and what arrives after them is left out.
+fn moved(spec: &Spec) -> f64 {
+    if spec.stop.when_measured_end.is_none() {
+        return 1.0;
+    }
     let nic = usual_nic(&spec.network);
     let end = |flow: &Flow| flow.start + nic.transmission(flow.size).mul_f64(BUSY);
-    let measured = spec.flows.iter().filter(|flow| flow.measured).map(end).max();
-    measured
-        .filter(|_| spec.stop.when_measured_end.is_some())
-        .map_or(spec.stop.time, |end| end.min(spec.stop.time))
+    let Some(end) = spec.flows.iter().filter(|flow| flow.measured).map(end).max() else { return 1.0 };
+    let payload = |flow: &Flow| flow.size.as_f64();
+    let all: f64 = spec.flows.iter().map(payload).sum();
+    let begun: f64 = spec.flows.iter().filter(|flow| flow.start <= end).map(payload).sum();
+    begun / all.max(1.0)
 }
 
 impl Cost {
@@ -173,7 +177,7 @@ impl Cost {
         let trial = Trial::of(resolved, world);
         let estimate = world.estimate();
         let (middle, last) = (&trial.middle, &trial.last);
-        let (to_come, end) = trial.to_come(likely_end(&world.spec), estimate.packet_hops);
+        let (to_come, end) = trial.to_come(world.spec.stop.time, moved(&world.spec), estimate.packet_hops);
         let hops = last.run.packet_hops - middle.run.packet_hops;
         let speed = hops as f64 / (last.cpu - middle.cpu).as_secs_f64().max(1e-6);
         let samples = trial.samples(&world.spec, end);
@@ -204,7 +208,7 @@ mod tests {
 
     fn to_come(middle: Moment, last: Moment, stop_us: u64) -> (f64, f64) {
         let trial = Trial { middle, last, cpu: Duration::ZERO, is_part: true, sampled: 0.0 };
-        let (hops, end) = trial.to_come(moment(stop_us, 0.0, 0).run.now, 1000);
+        let (hops, end) = trial.to_come(moment(stop_us, 0.0, 0).run.now, 1.0, 1000);
         (hops.round(), (end / 1e6).round())
     }
 
@@ -214,7 +218,7 @@ mod tests {
         assert_eq!(to_come(middle, last, 1000), (500.0, 45.0));
         assert_eq!(to_come(middle, last, 25), (100.0, 25.0), "the run stops before");
         let whole = Trial { middle, last, cpu: Duration::ZERO, is_part: false, sampled: 0.0 };
-        assert_eq!(whole.to_come(Time::MAX, 1000), (0.0, 20e6));
+        assert_eq!(whole.to_come(Time::MAX, 1.0, 1000), (0.0, 20e6));
     }
 
     #[test]
@@ -226,17 +230,24 @@ mod tests {
     }
 
     #[test]
-    fn with_a_warm_up_a_run_ends_soon_after_its_measured_flows_have_begun() {
-        let end = |warmup: &str| {
-            let set = vec!["workload.flows=20".to_owned(), "stop.time=1s".to_owned(), warmup.to_owned()];
-            let resolved = Request { set, ..Request::new("topology/leaf-spine") }.resolve().unwrap();
-            let spec = World::build(&resolved).unwrap().spec;
-            let last = spec.flows.iter().filter(|flow| flow.measured).map(|flow| flow.start).max().unwrap();
-            (likely_end(&spec).since(last).as_secs_f64(), spec.stop.time.since(last).as_secs_f64())
+    fn with_a_warm_up_what_arrives_after_the_measured_flows_is_left_out() {
+        let share = |scenario: &str, set: &[&str]| {
+            let set = set.iter().map(|set| (*set).to_owned()).collect();
+            let resolved = Request { set, ..Request::new(scenario) }.resolve().unwrap();
+            moved(&World::build(&resolved).unwrap().spec)
         };
-        let (soon, stop) = end("measure.warmup=1ms");
-        assert!(soon > 0.0 && soon < 0.1 && stop > 0.9, "{soon} {stop}");
-        let (all, stop) = end("measure.warmup=0ms");
-        assert_eq!(all, stop);
+        let web = ["workload.flows=20", "stop.time=1s"];
+        let share_with = |warmup| share("topology/leaf-spine", &[web[0], web[1], warmup]);
+        assert_eq!(share_with("measure.warmup=0ms"), 1.0);
+        let with = share_with("measure.warmup=1ms");
+        assert!(with > 0.0 && with < 0.1, "{with}");
+        // All of an incast begins at once: however long it takes, it is measured.
+        let incast = ["workload.start=5us", "measure.warmup=5us"];
+        assert_eq!(share("uno/incast-mixed", &incast), 1.0);
+        let (middle, last) = (moment(10, 0.25, 300), moment(20, 0.5, 500));
+        let trial = Trial { middle, last, cpu: Duration::ZERO, is_part: true, sampled: 0.0 };
+        let stop = moment(1000, 0.0, 0).run.now;
+        assert_eq!(trial.to_come(stop, 0.75, 1000).0.round(), 250.0);
+        assert_eq!(trial.to_come(stop, 0.25, 1000).0.round(), 0.0, "it is there already");
     }
 }

@@ -74,7 +74,7 @@ fn comparisons_and_sweeps_say_that_a_fault_lost_nothing() {
     let out = folder.path("one");
     let grid = ["--grid", "transport.start=iw10,bdp", "--out", &out];
     let one = farspan(&[&["sweep", &scenario, "--quiet"], &grid[..], &LATE].concat());
-    let note = "farspan: note: faults: in 2 of 2 runs no packet was lost to one\n";
+    let note = "farspan: note: in 2 of 2 runs with faults, no packet was lost to a fault\n";
     assert!(stderr(&one).contains(note), "{}", stderr(&one));
 }
 
@@ -147,7 +147,7 @@ fn a_sweep_is_checked_as_a_whole() {
     let text = stdout(&sweep(&format!("[grid]\n'topology.buffer' = [{}]\n", buffers.join(", "))));
     assert!(
         text.contains("sweep: 20 runs of 20 points")
-            && text.contains("\ntried: 8 of the 20 points, spread evenly"),
+            && text.contains("\ntried: 8 of the 20 points, of each scheme as many"),
         "{text}"
     );
     let output = farspan(&["check", &file, "--set", "topology.buffer=1MiB"]);

@@ -2,10 +2,11 @@
 
 use super::axis::is_asked;
 use crate::axes::{differ, file_names, join, with_names};
-use crate::load::{DEPTH, ReportError, find, row_of, rows, scenario};
+use crate::load::{DEPTH, ReportError, find, row_of, rows, scenario, sweep_of};
+use farspan_metrics::RunRow;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::Table;
 
 /// A run: what it was asked, and its document.
@@ -27,12 +28,17 @@ pub fn heads(folder: &Path) -> Result<Vec<Head>, ReportError> {
     if !folder.is_dir() {
         return Err(ReportError::NoFolder { path: folder.to_owned() });
     }
-    let rows = rows(folder)?.unwrap_or_default();
-    let row_of = row_of(&rows);
+    let mut sweeps: Vec<(PathBuf, Vec<RunRow>)> = Vec::new();
     let mut found = Vec::new();
     find(folder, DEPTH, &mut |place, summary| {
-        let row = row_of(place);
-        let parameters = row.map(|row| rows[row].parameters.clone()).unwrap_or_default();
+        let sweep = sweep_of(place, folder);
+        if let Some(sweep) = sweep.as_ref().filter(|sweep| sweeps.iter().all(|(known, _)| known != *sweep)) {
+            sweeps.push((sweep.clone(), rows(sweep)?.unwrap_or_default()));
+        }
+        let number = sweep.and_then(|sweep| sweeps.iter().position(|(known, _)| *known == sweep));
+        let row = number.and_then(|number| Some((number, row_of(&sweeps[number].1)(place)?)));
+        let parameters =
+            row.map(|(number, row)| sweeps[number].1[row].parameters.clone()).unwrap_or_default();
         found.push((row, Head { summary, scenario: scenario(place)?, parameters }));
         Ok(())
     })?;

@@ -7,6 +7,7 @@ mod setup;
 mod trace;
 
 use crate::assemble::{World, fault::fault_name, ports::tier_name, select::probe};
+use farspan_fabric::fault::{FaultKind, Loss, LossProcess};
 use farspan_fabric::{Fault, Link, Network};
 use farspan_metrics::{
     ByteSums, Completion, Fairness, FaultyLinks, FctTable, FlowCounts, FlowRecord, FlowTable, Goodput,
@@ -183,7 +184,13 @@ fn port_record(network: &Network, link: &Link, port: &PortOutcome, faults: Strin
 fn fault_words(faults: &[Fault], links: usize) -> Vec<String> {
     let mut words = vec![String::new(); links];
     for fault in faults {
-        let kind = fault_name(&fault.kind);
+        let kind = match &fault.kind {
+            FaultKind::Rate(rate) => format!("{} {rate}", fault_name(&fault.kind)),
+            FaultKind::Loss(Loss { process: LossProcess::Independent(probability), .. }) => {
+                format!("{} {probability}", fault_name(&fault.kind))
+            }
+            kind => fault_name(kind).to_owned(),
+        };
         let text = match fault.until {
             Time::MAX => format!("{kind} from {}", fault.at),
             until => format!("{kind} {} to {until}", fault.at),

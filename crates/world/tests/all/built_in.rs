@@ -597,8 +597,8 @@ fn ports_say_their_links_faults_and_documents_name_the_sites() {
     let world = World::build(&resolved).unwrap();
     let results = farspan_world::run(&resolved, &world, EngineKind::Windowed, &mut |_| true);
     let faults = |name: &str| results.ports.iter().find(|port| port.name == name).unwrap().faults.as_str();
-    assert_eq!(faults("border0->border1#0"), "loss from 0ns");
-    assert_eq!(faults("border0->border1#1"), "link_down 1us to 9us; loss from 0ns");
+    assert_eq!(faults("border0->border1#0"), "loss 0.5 from 0ns");
+    assert_eq!(faults("border0->border1#1"), "link_down 1us to 9us; loss 0.5 from 0ns");
     assert_eq!((faults("border1->border0#1"), faults("border1->border0#0")), ("link_down 1us to 9us", ""));
     assert_eq!(results.summary.sites, ["site 0", "site 1"]);
     let named =

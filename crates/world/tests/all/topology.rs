@@ -169,10 +169,9 @@ fn three_sites_have_base_rtts_and_loads_of_their_own() {
 #[test]
 fn traffic_that_passes_a_site_counts_on_the_links_on_both_sides_of_it() {
     // Without its longest link the triangle is a line with north in the middle.
-    let cut = TOPOLOGY_STARTER.replace(
-        "b = \"east-border\"\ncount = 4\ndelay = \"500us\"",
-        "b = \"north-switch\"\ndelay = \"500us\"",
-    );
+    let longest = "b = \"east-border\"\ncount = 4\nrtt = \"1ms\"";
+    assert!(TOPOLOGY_STARTER.contains(longest));
+    let cut = TOPOLOGY_STARTER.replace(longest, "b = \"north-switch\"\nrtt = \"1ms\"");
     let folder = std::env::temp_dir().join(format!("farspan-line-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("line.toml"), cut).unwrap();
