@@ -501,7 +501,7 @@ def words(browser: Browser, folder: Path) -> None:
             raise SystemExit(f"the caption lacks {part!r}: {caption}")
     same("completion", browser.texts("#cdf-caption")[0].split(".")[0], f"Flows of all seeds together: dctcp {4 * SEEDS} ({SEEDS} unfinished), gemini {4 * SEEDS} ({SEEDS} unfinished)")
     same("ports", browser.texts("#ports-table th[scope=col]"), ["port", "utilisation ↓", "sent", "mean queue", "largest queue", "drops", "marks", "trims", "pauses", "paused", "faults"])
-    same("network", browser.texts("#picture > svg > text"), ["6 hosts", "2 ToR switches", "loss from 0ns"])
+    same("network", browser.texts("#picture > svg > text"), ["6 hosts", "2 ToR switches", "loss 0.005 from 0ns"])
     browser.run("document.getElementById('flows-search').value = 'unfinished'; document.getElementById('flows-search').dispatchEvent(new Event('input'))")
     same("unfinished flows", browser.texts("#flows-caption"), ["1 flow"])
     cells = browser.texts("#flows-table tbody td")
