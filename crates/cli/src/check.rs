@@ -4,7 +4,7 @@ use crate::args::CheckArgs;
 use crate::offered::Offered;
 use crate::{Failure, cost, output};
 use farspan_metrics::Warned;
-use farspan_scenario::{Request, Resolved, ScenarioError};
+use farspan_scenario::{Resolved, ScenarioError};
 use farspan_sweep::{Kind, Point, Sweep};
 use farspan_world::{Cost, PathFacts, Size, World};
 use std::path::Path;
@@ -86,9 +86,7 @@ fn check_sweep(args: &CheckArgs) -> Result<(), Failure> {
         )));
     }
     let sweep = Sweep::read(Path::new(name))?;
-    let apart_from_seed = |point: &Point| Request { seed: None, ..point.request.clone() };
-    let points: Vec<&[Point]> =
-        sweep.points.chunk_by(|a, b| apart_from_seed(a) == apart_from_seed(b)).collect();
+    let points: Vec<&[Point]> = sweep.apart_from_seeds().collect();
     let (runs, count) = (sweep.points.len(), points.len());
     let repeated = match sweep.repeated {
         0 => String::new(),

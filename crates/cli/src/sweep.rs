@@ -7,7 +7,7 @@ use crate::progress::{SweepDisplay, catch_interrupts, interrupted};
 use crate::{Failure, Itself, cost, output, report, seeds};
 use clap::Args;
 use farspan_report::{Comparison, comparisons, groups, load};
-use farspan_scenario::{Request, ScenarioError, unknown_name};
+use farspan_scenario::{ScenarioError, unknown_name};
 use farspan_sweep::{
     Ask, DataSetError, Kind, Options, Point, Program, ProgramError, Row, Status, Store, StoreError, Sweep,
     SweepError, execute, notes, rows, write_data_set,
@@ -178,7 +178,7 @@ pub fn run(plan: &SweepPlan, itself: &Itself<'_>) -> Result<(), Failure> {
     let SweepPlan { sweep, out, .. } = plan;
     let began = now();
     // Bad input must show before anything is written.
-    let first = first_world(&sweep.points)?;
+    let first = first_world(sweep)?;
     let program = Program::new(itself.words.to_vec(), &[itself.code])?;
     let store = Store::open(out, &program)?;
     plan.seeds_note().iter().for_each(|note| output::note(note));
@@ -234,11 +234,10 @@ const LOOKED_FOR: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// Those of the first point, if no point can be built: then what they have in common is bad input.
-fn first_world(points: &[Point]) -> Result<Option<(&Point, World)>, ScenarioError> {
+fn first_world(sweep: &Sweep) -> Result<Option<(&Point, World)>, ScenarioError> {
     let began = now();
     let mut first_error = None;
-    let apart_from_seed = |point: &Point| Request { seed: None, ..point.request.clone() };
-    for same in points.chunk_by(|a, b| apart_from_seed(a) == apart_from_seed(b)) {
+    for same in sweep.apart_from_seeds() {
         match World::build(&same[0].resolved) {
             Ok(world) => return Ok(Some((&same[0], world))),
             Err(error) => first_error.get_or_insert(error),

@@ -34,6 +34,12 @@ pub struct Sweep {
 }
 
 impl Sweep {
+    /// The points, those that differ in their seeds alone together.
+    pub fn apart_from_seeds(&self) -> impl Iterator<Item = &[Point]> {
+        let request = |point: &Point| Request { seed: None, ..point.request.clone() };
+        self.points.chunk_by(move |a, b| request(a) == request(b))
+    }
+
     /// Reads a file.
     ///
     /// # Errors
