@@ -2,18 +2,22 @@
 runs, what follows from docs/ledger.json (which `farspan reproduce --accept` writes), and the parts of pages between `<!-- made: ... -->` and `<!-- end -->`. Such a part is `constants NAME` (of a control, path
 selector or coding), `file PATH [ANCHOR]` (PATH from the page; ANCHOR between `ANCHOR:` and `ANCHOR_END:` in comments of it) or
 `detectors TABLE` (of frontier.py) or `kernel sums` and `kernel CONTROL` (of the runs in bench/kernel.json), or `deviations NAME...`:
-the constants of these controls, path selectors and codings in which the profiles differ, with the effects in bench/deviations.json.
-The text itself stands in the page, so that a forge shows it too.
+the constants of these controls, path selectors and codings in which the profiles differ, with the effects in bench/deviations.json,
+or `scenarios`, those that are built in, `peers` (of bench/peers.json), or `run COMMAND` and `lines 1-3,7 COMMAND`: a command of farspan in an empty folder and its output, all or some lines. Seconds and
+memory in it are left out. The text itself stands in the page, so that a forge shows it too.
 
-usage: generate.py BINARY [--check]     --check runs and writes nothing, and fails where a file is not what it would write,
-                                        a link of the book leads nowhere, or a page has what only mdBook shows
+usage: generate.py BINARY [--quick | --check]     --quick leaves the bars of small runs as they are; --check does so and writes
+                                                  nothing, and fails where a file is not what it would write, a link of the book
+                                                  leads nowhere, or a page has what only mdBook shows
 """
 import itertools
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 import frontier
 
@@ -182,8 +186,45 @@ def deviations(names):
     return markdown(["constant", "paper: `paper` runs it", "code: `artifact` runs it", "effect of the code's alone, in `paper`"], rows)
 
 
-def part(page, kind, name, *more):
+def run(command, lines=None):
+    """The command and its output, or of that the lines in `lines` (`1-3,7`). Seconds and memory are left out: they differ from run to
+    run."""
+    path = f"{pathlib.Path(sys.argv[1]).resolve().parent}:{os.environ['PATH']}"
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(["bash", "-c", command], cwd=folder, env={**os.environ, "PATH": path}, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+    output = re.sub(r"(simulated in |peak memory )[\d.]+", r"\1…", done.stdout).rstrip("\n").split("\n")
+    shown, last = [], 0
+    for span in (lines or f"1-{len(output)}").split(","):
+        first, _, end = span.partition("-")
+        shown += ["…"] * (int(first) > last + 1) + output[int(first) - 1:int(end or first)]
+        last = int(end or first)
+    shown += ["…"] * (last < len(output))
+    return "\n".join(["```text", f"$ {command}", *(line.rstrip() for line in shown), "```", ""])
+
+
+def peers():
+    """Of each simulator on `permutation-128`: name, and the instructions that it takes for each byte that arrives (bench/peers.json)."""
+    tools = json.loads((ROOT / "bench/peers.json").read_text())["permutation-128"]["tools"]
+    return [(name, tool["instructions_per_byte"]) for name, tool in tools.items()]
+
+
+def scenarios():
+    listed = json.loads(farspan(sys.argv[1], "list", "scenarios", "--json"))
+    return markdown(["scenario", "what it is"], [[f"`{one['name']}`", one["summary"]] for one in listed])
+
+
+def part(page, kind, name=None, *more):
     """A part of a page, in Markdown."""
+    if kind == "scenarios":
+        return scenarios()
+    if kind == "peers":
+        ours = dict(peers())["farspan"]
+        return markdown(["simulator", "instructions a payload byte", "to farspan's"], [[of, f"{n:.2f}", f"{n / ours:.1f}"] for of, n in peers()])
+    if kind == "run":
+        return run(" ".join([name, *more]))
+    if kind == "lines":
+        return run(" ".join(more), name)
     anchor = more[0] if more else None
     if kind == "deviations":
         return deviations([name, *more])
@@ -202,16 +243,18 @@ def part(page, kind, name, *more):
 def filled(page):
     """The text of a page with its made parts as they must be."""
     write = lambda mark: f"<!-- made: {mark[1]} -->\n\n{part(page, *mark[1].split())}\n<!-- end -->\n"
-    return re.sub(r"<!-- made: (.+?) -->\n.*?<!-- end -->\n", write, page.read_text(), flags=re.S)
+    return re.sub(r"<!-- made: (?!ledger )(.+?) -->\n.*?<!-- end -->\n", write, page.read_text(), flags=re.S)
 
 
 def pages(binary):
     yield "scenario-reference.md", farspan(binary, "schema", "--markdown")
-    for page in sorted(BOOK.rglob("*.md")):
+    for page in [ROOT / "README.md", *sorted(BOOK.rglob("*.md"))]:
         if "<!-- made: " in page.read_text().replace(LEDGER, ""):
-            yield str(page.relative_to(BOOK)), filled(page)
+            yield os.path.relpath(page, BOOK), filled(page)
     for path in sorted(CURVES.glob("*curves__tests__*.snap")):
         yield f"schemes/curves/{path.stem.split('__')[-1]}.svg", curves(path.read_text())
+    title = "128 hosts send 4 MiB each across a fat tree: instructions for each byte that arrives"
+    yield "images/peers.svg", bars(title, [(name, value, f"{value:.2f}") for name, value in peers()])
     yield "schemes/curves/detector-frontier.svg", frontier.plot(frontier.read(DETECTORS))
 
 
@@ -250,7 +293,7 @@ def lost():
 
 def main(binary, *options):
     stale = []
-    made = itertools.chain(pages(binary), ledger(binary), [] if "--check" in options else runs(binary))
+    made = itertools.chain(pages(binary), ledger(binary), runs(binary) if not options else [])
     for name, text in made:
         path = BOOK / name
         if "--check" in options:
@@ -268,4 +311,5 @@ def main(binary, *options):
         sys.exit(f"out of date: {', '.join(stale)}: run `make docs`")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

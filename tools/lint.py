@@ -8,6 +8,8 @@ words      a name that tools/words.toml refuses
 jargon     a word that tools/words.toml refuses in the pages and in the comments of the source
 comments   a doc comment that begins with "The same" or "What": it must stand alone on the page that is made of it
 unfilled   a line of a page where a table should have been put: "TABLE", or a name between @@
+sentences  a sentence of more than 30 words on the pages that a newcomer reads first
+typed      a number on the first pages that no command writes: outside code, and between no `<!-- made: ... -->` and `<!-- end -->`
 arrows     a crate that depends on another one of the workspace that tools/arrows.toml does not allow it; an arrow that is allowed
            there and not in its manifest
 homonyms   two types of one name in one crate, outside its tests (Rust; names that a macro puts together are not seen)
@@ -30,6 +32,9 @@ import rust_source
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST_LINES_OF_A_FILE, MOST_LINES_OF_A_FUNCTION = 500, 80
+MOST_WORDS_OF_A_SENTENCE = 30
+PAGES_WITHOUT_TYPED_NUMBERS = {"README.md", "docs/src/introduction.md", "docs/src/questions.md", "docs/src/which-transport.md"}
+PLAIN_PAGES = PAGES_WITHOUT_TYPED_NUMBERS | {"docs/src/five-minutes.md", "docs/src/first-run.md", "docs/src/concepts.md"}
 WORDS = tomllib.loads((ROOT / "tools/words.toml").read_text())
 ARROWS = tomllib.loads((ROOT / "tools/arrows.toml").read_text())
 NO_DOCUMENTATION = re.compile(r"\s*//[/!]\s*(The same|What)\b")
@@ -127,6 +132,41 @@ def unfilled(path, source):
     for n, line in enumerate(source.splitlines(), 1):
         if re.fullmatch(r"\s*(TABLE.*|@@.+@@)\s*", line):
             yield n, line.strip()
+
+
+def prose(source):
+    """(line, text) of each heading, paragraph, item and cell of a page, without code, parts that commands write, and addresses of links."""
+    blank = lambda found: "\n" * found[0].count("\n")
+    text = re.sub(r"```.*?```|<!-- made: .*?<!-- end -->|<!-- from: .*?<!-- to here -->|^    .*?$", blank, source, flags=re.S | re.M)
+    text = re.sub(r"`[^`\n]*`", "code", re.sub(r"\]\([^)\n]*\)", "]", text))
+    block, first = [], 1
+    for n, line in enumerate([*text.splitlines(), ""], 1):
+        cells = [cell for cell in line.split("|") if cell.strip()] if line.startswith("|") else []
+        if block and (not line.strip() or cells or re.match(r"(- |#|\d+\. )", line)):
+            yield first, " ".join(block)
+            block = []
+        if cells:
+            yield from ((n, cell) for cell in cells)
+        elif line.strip():
+            first = first if block else n
+            block.append(line.strip())
+
+
+def sentences(path, source):
+    if path not in PLAIN_PAGES:
+        return
+    for n, text in prose(source):
+        for sentence in re.split(r"(?<=[.!?:;])\s+", text):
+            if len(sentence.split()) > MOST_WORDS_OF_A_SENTENCE:
+                yield n, f"a sentence of {len(sentence.split())} words: {sentence[:60]}"
+
+
+def typed(path, source):
+    if path not in PAGES_WITHOUT_TYPED_NUMBERS:
+        return
+    for n, text in prose(source):
+        if found := re.search(r"(?<![\w.-])\d\S*", text):
+            yield n, f"{found[0]}: let a command write it, or write it as code"
 
 
 def own(manifest, kind):
@@ -283,7 +323,7 @@ def of_each(lint):
     return lambda sources: ((path, *found) for path, source in sources.items() for found in lint(path, source))
 
 
-LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comments, unfilled)} | {
+LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comments, unfilled, sentences, typed)} | {
     lint.__name__: lint for lint in (arrows, homonyms, undeclared, wildcards, imports, moved)
 }
 

@@ -32,6 +32,24 @@ class Sizes(unittest.TestCase):
         self.assertEqual(found(lint.sizes, "crates/a/src/b.rs", source), [])
 
 
+class FirstPages(unittest.TestCase):
+    def test_a_sentence_of_thirty_words_passes_and_a_longer_one_does_not(self):
+        for words, findings in ((30, []), (31, [(3, "a sentence of 31 words")])):
+            source = "# Title\n\n" + "word " * (words // 2) + "\n" + "word " * (words - words // 2 - 1) + "word.\n"
+            self.assertEqual(found(lint.sentences, "README.md", source), findings)
+            self.assertEqual(found(lint.sentences, "docs/src/speed.md", source), [])
+
+    def test_code_made_parts_cells_and_items_are_no_sentences_of_their_neighbours(self):
+        long = "word " * 20
+        for source in (f"```sh\n{long}{long}\n```", f"<!-- made: x -->\n\n{long}{long}\n<!-- end -->\n", f"- {long}\n- {long}", f"| {long}| {long}|"):
+            self.assertEqual(found(lint.sentences, "README.md", source), [])
+
+    def test_a_number_is_found_outside_code_links_and_made_parts_alone(self):
+        self.assertEqual(found(lint.typed, "README.md", "a\n\n| it takes 7 s | b |"), [(3, "7")])
+        for source in ("`--seeds 1..6`", "[a](x/fig10.md)", "<!-- made: x -->\n\n7\n<!-- end -->\n", "    run 7"):
+            self.assertEqual(found(lint.typed, "README.md", source), [])
+
+
 class Words(unittest.TestCase):
     def names(self, path, source):
         return [what for _, what in found(lint.words, path, source)]
