@@ -20,6 +20,7 @@ import sys
 import tempfile
 
 import frontier
+import pictures
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BOOK = ROOT / "docs/src"
@@ -132,6 +133,7 @@ def runs(binary):
             value, timeouts = slowdown(run, "mean"), run["recovery"]["timeouts"]["median"]
             rows.append((f"{name}, losses {factor}", value, f"{value:.3f}; {timeouts:.0f} time-outs"))
     yield "schemes/curves/mds.svg", bars("5 MiB between datacenters, blocks of ten lose packets: mean slowdown", rows)
+    yield from pictures.pictures(lambda *words: farspan(binary, *words))
 
 
 def markdown(head, rows):
