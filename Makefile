@@ -1,5 +1,5 @@
 # `make demo` and `make test` need Rust and Python, and set up everything else themselves.
-.PHONY: demo test lint release instructions docs book python
+.PHONY: demo test lint release instructions docs book python wheel dist
 
 # `farspan kernel` where its eBPF programs can be built: KERNEL= leaves it out, KERNEL=farspan-cli/kernel asks for it.
 KERNEL ?= $(shell command -v clang >/dev/null && test -e /usr/include/libelf.h -a -e /usr/include/zlib.h -a -e /usr/include/linux/bpf.h && echo farspan-cli/kernel)
@@ -22,8 +22,10 @@ test:
 # The Python package: the wheel, its tests with doctests and the docs' examples, types, style, notebooks. What the wheel
 # shares with the program is not built again.
 VENV ?= out/venv
-python: release
-	test -x $(VENV)/bin/maturin || (python3 -m venv $(VENV) && $(VENV)/bin/pip install --quiet 'maturin>=1.9.4,<2')
+$(VENV)/bin/maturin:
+	python3 -m venv $(VENV) && $(VENV)/bin/pip install --quiet 'maturin>=1.9.4,<2'
+
+python: release $(VENV)/bin/maturin
 	rm -rf out/wheels
 	PATH="$(abspath $(VENV))/bin:$$PATH" $(VENV)/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir out/wheels .
 	$(VENV)/bin/pip install --quiet --no-deps --force-reinstall out/wheels/*.whl
@@ -49,11 +51,31 @@ lint:
 docs: release
 	python3 docs/generate.py $${CARGO_TARGET_DIR:-target}/release/farspan
 
-# The book with a table of contents and search: out/book/index.html.
+# The book with a table of contents and search: out/book/index.html. It links to where farspan is published, once that is known.
+REPOSITORY = $(shell sed -n 's/^repository = "\(.*\)"/\1/p' Cargo.toml)
 book:
 	command -v mdbook >/dev/null || test -x out/mdbook/bin/mdbook || cargo install mdbook --locked --root out/mdbook
-	PATH="$(abspath out/mdbook/bin):$$PATH" mdbook build docs
+	PATH="$(abspath out/mdbook/bin):$$PATH" $(if $(REPOSITORY),MDBOOK_OUTPUT__HTML__GIT_REPOSITORY_URL="$(REPOSITORY)") mdbook build docs
 
 # Instructions per packet-hop under callgrind (needs valgrind).
 instructions: release
 	python3 bench/instructions.py $${CARGO_TARGET_DIR:-target}/release/farspan --probes
+
+# A release in out/dist: what others install. Each of the two builds everything anew in a folder of its own, for several CPU minutes.
+RELEASE_TARGET = $(shell rustc -vV | sed -n 's/^host: //p')
+BUILT = $${CARGO_TARGET_DIR:-target}
+
+# The wheel, for every Linux with glibc 2.28 or newer: zig links against the symbols that this one had.
+wheel: $(VENV)/bin/maturin
+	$(VENV)/bin/pip install --quiet 'ziglang>=0.13,<0.18'
+	rm -f out/dist/*.whl
+	PATH="$(abspath $(VENV))/bin:$$PATH" maturin build --release --zig --compatibility manylinux_2_28 --strip --target-dir $(BUILT)/wheel --out out/dist
+	python3 tools/release.py wheel
+
+# The program, static. Without the cfg, hashing would look for getrandom in a shared libc, find none, and read /dev/urandom.
+dist: export RUSTFLAGS = -C target-feature=+crt-static --cfg getrandom_backend="linux_getrandom"
+dist: export CARGO_PROFILE_RELEASE_STRIP = debuginfo
+dist:
+	rm -f out/dist/*.tar.gz
+	cargo build --release --locked $(WITH_KERNEL) --target $(RELEASE_TARGET) --target-dir $(BUILT)/dist -p farspan-cli --bin farspan
+	python3 tools/release.py program $(BUILT)/dist/$(RELEASE_TARGET)/release/farspan

@@ -1,5 +1,5 @@
 """Writes what the book has from the program and from files: the scenario reference, the window curves, bars of a few small
-runs, what follows from docs/ledger.json (which `farspan reproduce --accept` writes), and the parts of pages between `<!-- made: ... -->` and `<!-- end -->`. Such a part is `constants NAME` (of a control, path
+runs, what follows from docs/ledger.json (which `farspan reproduce --accept` writes), CITATION.cff from Cargo.toml, and the parts of pages between `<!-- made: ... -->` and `<!-- end -->`. Such a part is `constants NAME` (of a control, path
 selector or coding), `file PATH [ANCHOR]` (PATH from the page; ANCHOR between `ANCHOR:` and `ANCHOR_END:` in comments of it) or
 `detectors TABLE` (of frontier.py) or `kernel sums` and `kernel CONTROL` (of the runs in bench/kernel.json), or `deviations NAME...`:
 the constants of these controls, path selectors and codings in which the profiles differ, with the effects in bench/deviations.json,
@@ -18,6 +18,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 
 import frontier
 import pictures
@@ -248,7 +249,22 @@ def filled(page):
     return re.sub(r"<!-- made: (?!ledger )(.+?) -->\n.*?<!-- end -->\n", write, page.read_text(), flags=re.S)
 
 
+def citation():
+    """CITATION.cff, from Cargo.toml."""
+    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
+    package, doi = workspace["package"], workspace["metadata"]["doi"]
+    known = {"version": package["version"], "doi": doi, "repository-code": package["repository"]}
+    return "".join([
+        "cff-version: 1.2.0\ntype: software\ntitle: farspan\n",
+        "message: If you use farspan, please cite it, and the papers of the schemes that you run.\n",
+        f"abstract: {package['description']}.\nauthors:\n  - name: The farspan authors\n",
+        f"license: [{package['license'].replace(' OR ', ', ')}]\n",
+        *(f"{key}: {json.dumps(value)}\n" for key, value in known.items() if value),
+    ])
+
+
 def pages(binary):
+    yield "../../CITATION.cff", citation()
     yield "scenario-reference.md", farspan(binary, "schema", "--markdown")
     for page in [ROOT / "README.md", *sorted(BOOK.rglob("*.md"))]:
         if "<!-- made: " in page.read_text().replace(LEDGER, ""):

@@ -14,6 +14,7 @@ use crate::plot::PlotArgs;
 use crate::reproduce::ReproduceArgs;
 use crate::shell::{CompletionsArgs, ManArgs};
 use crate::sweep::SweepArgs;
+use crate::version;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use farspan_formats::cm::TimeUnit;
 use farspan_scenario::value::SchemePart;
@@ -22,22 +23,14 @@ use farspan_units::Duration;
 use farspan_world::EngineKind;
 use farspan_world::runner::engine;
 use std::path::PathBuf;
-use std::sync::LazyLock;
 
 /// Simulates traffic inside and across datacenters.
 #[derive(Parser, Debug)]
-#[command(name = "farspan", version = version(), max_term_width = 110)]
+#[command(name = "farspan", version = version::short(), long_version = version::long(), max_term_width = 110)]
 pub struct Cli {
     /// The subcommand and its arguments.
     #[command(subcommand)]
     pub command: Command,
-}
-
-/// The release, and the commit that results of this program name.
-fn version() -> &'static str {
-    static VERSION: LazyLock<String> =
-        LazyLock::new(|| format!("{} (commit {})", env!("CARGO_PKG_VERSION"), farspan_world::COMMIT));
-    &VERSION
 }
 
 /// The subcommands of `farspan`.

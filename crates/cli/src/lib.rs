@@ -49,6 +49,7 @@ mod schema;
 mod seeds;
 mod shell;
 mod sweep;
+mod version;
 
 pub use farspan_scenario::{NamedControl, RegisterError};
 pub use program::Program;

@@ -113,7 +113,22 @@ fn the_version_has_the_commit_of_results() {
     let version = stdout(&farspan(&["--version"]));
     let summary = document(&[&["run", "uno/incast-intra", "--quiet"][..], &SMALL].concat());
     let of = |key: &str| summary[key].as_str().unwrap().to_owned();
-    assert_eq!(version, format!("farspan {} (commit {})\n", of("farspan_version"), of("commit")));
+    let first = format!("farspan {} (commit {})\n", of("farspan_version"), of("commit"));
+    assert!(version.starts_with(&first), "{version}");
+    assert_eq!(stdout(&farspan(&["-V"])), first);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_version_names_what_is_built_in_and_what_is_missing() {
+    let version = stdout(&farspan(&["--version"]));
+    let (features, missing) =
+        if cfg!(feature = "kernel") { ("emu, kernel", "none") } else { ("emu", "kernel") };
+    assert_eq!(version.split_once('\n').unwrap().1, format!("features: {features}\nmissing: {missing}\n"));
+    // The command agrees: where the feature is missing, it says so.
+    let kernel = farspan(&["kernel", "status"]);
+    let absent = String::from_utf8_lossy(&kernel.stderr).contains("without its eBPF programs");
+    assert_eq!(absent, missing == "kernel", "{kernel:?}");
 }
 
 #[test]
