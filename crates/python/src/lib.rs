@@ -17,7 +17,10 @@ use std::path::PathBuf;
 #[pymodule]
 mod _farspan {
     #[pymodule_export]
-    use super::control::{FlowPath, PyAck, PyLoss, conforms, window_curve};
+    use super::control::{
+        FlowPath, PyAck, PyCnp, PyHop, PyIdle, PyLoss, PyNack, PyPull, PySendRecord, PySent, PyTimeout,
+        conforms, window_curve,
+    };
     #[pymodule_export]
     use super::look::{catalog, check, compare, looks, over, read_table, report, seeds, slowdown_bins};
     #[pymodule_export]

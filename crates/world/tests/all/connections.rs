@@ -55,7 +55,7 @@ fn a_control_from_outside_keeps_the_connections_of_the_scenario() {
     let resolved = resolved(&[]);
     let mut world = World::build(&resolved).unwrap();
     for class in [Class::Intra, Class::Inter] {
-        world.set_control(&resolved, class, Custom::new(Fixed));
+        world.set_control(&resolved, class, Custom::new(Fixed)).unwrap();
         assert!(world.spec.scheme(class).profile.persistent);
     }
 }
