@@ -40,7 +40,7 @@ def test_a_twin_moves_its_window_bit_for_bit(name: str, path: Literal["intra", "
     assert ours == fs.testing.window_curve(name, path)
 
 
-# What each goes by, among the mechanisms that say how often they have acted; Swift goes by round trips, which have no counter.
+# What each goes by, among the mechanisms that have counters; Swift goes by round trips, which have none.
 ACTS = {"dctcp": "marks", "hpcc": "telemetry", "dcqcn": "cnps"}
 
 
@@ -54,19 +54,23 @@ def test_a_run_of_a_twin_is_that_of_the_built_in_control(name: str, scenario: st
     assert ours.scheme == TWINS[name].__name__
     assert ours.summary["acted"] == builtin.summary["acted"]
     assert name not in ACTS or ours.summary["acted"][ACTS[name]] > 0
-    windows = set(ours.series("cwnd").column("value"))
-    assert len(windows) > (1 if name == "dcqcn" else 10)
+    # DCQCN has a rate, and no window.
+    assert name == "dcqcn" or len(set(ours.series("cwnd").column("value"))) > 5
     for probe in ("cwnd", "rate"):
         mine, theirs = ours.series(probe), builtin.series(probe)
         assert len(mine) > 0
         assert all(mine.column(name) == theirs.column(name) for name in mine.columns)
 
 
-def test_the_twin_stands_losses_and_time_outs_as_dctcp_does() -> None:
-    lossy = {**SMALL, "topology.buffer": "64KiB", "topology.wan.buffer": "64KiB", "scheme.ports.marking": "none"}
-    builtin = fs.run("uno/incast-mixed", scheme="dctcp", set=lossy)
-    assert builtin.summary["packets"]["dropped"] > 0
-    assert fs.run("uno/incast-mixed", scheme="dctcp", control=Dctcp, set=lossy).digest == builtin.digest
+@pytest.mark.filterwarnings("ignore:.* (was made for lossless fabrics|aims at a queueing delay):UserWarning")
+@pytest.mark.parametrize("overflow", ["drop", "trim"])
+@pytest.mark.parametrize("name", TWINS)
+def test_a_twin_stands_losses_nacks_and_time_outs_as_the_built_in_control_does(name: str, overflow: str) -> None:
+    lossy = SMALL | {"topology.buffer": "64KiB", "topology.wan.buffer": "64KiB", "scheme.ports.overflow": overflow}
+    lossy |= {"scheme.ports.marking": "none"} if name == "dctcp" else {}
+    builtin = fs.run("uno/incast-mixed", scheme=name, set=lossy)
+    assert builtin.summary["packets"]["dropped" if overflow == "drop" else "trimmed"] > 0
+    assert fs.run("uno/incast-mixed", scheme=name, control=TWINS[name], set=lossy).digest == builtin.digest
 
 
 def test_either_class_of_flows_has_its_own() -> None:
@@ -203,7 +207,7 @@ def test_the_contract_is_checked_as_for_built_in_controls() -> None:
     class Denies(Dctcp):
         needs = frozenset[str]()
 
-    with pytest.raises(AttributeError, match='ack.ecn_ce is not given; add "ecn" to the control\'s needs'):
+    with pytest.raises(AttributeError, match=r'ack\.ecn_ce is not given; add "ecn" to the control'):
         fs.testing.check(Denies)
 
     class Silent(fs.Control):

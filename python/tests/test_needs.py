@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -20,7 +21,7 @@ class Still(fs.Control):
     needs = frozenset[str]()
 
     def start(self, path: FlowPath) -> Decision:
-        self.mss, self.cwnd = path.mss, 4.0 * path.mss
+        self.mss, self.cwnd = path.mss, float(max(path.initial_cwnd, path.mss))
         return self.cwnd, None
 
     def on_ack(self, ack: Ack) -> Decision | None:
@@ -98,8 +99,8 @@ def test_a_control_that_reads_more_telemetry_than_it_asks_for_is_found() -> None
     class Poor(Hpcc):
         telemetry_kind = "mpd"
 
-        def on_ack(self, ack: Ack) -> Decision | None:
-            return super().on_ack(ack) if len(ack.hops) > 1 else None
+        def on_ack(self, ack: Ack) -> Decision:
+            return super().on_ack(ack) if len(ack.hops) > 1 else self.decision()
 
     with pytest.raises(AssertionError, match="it reads what its needs do not name: telemetry"):
         fs.testing.check(Poor)
@@ -110,11 +111,12 @@ def test_packets_say_when_they_arrived_and_how_they_left() -> None:
         needs = frozenset({"arrival", "send_record", "sent"})
 
         def start(self, path: FlowPath) -> Decision:
-            self.base_rtt_ps, self.left = path.base_rtt_ps, {}
+            self.base_rtt_ps = path.base_rtt_ps
+            self.left: dict[int, int] = {}
             return super().start(path)
 
         def on_sent(self, sent: Sent) -> None:
-            assert sent.bytes <= sent.in_flight <= 4 * self.mss
+            assert sent.bytes <= sent.in_flight < self.cwnd + self.mss
             assert not sent.retransmission
             self.left[sent.now_ps] = sent.in_flight
 
@@ -124,7 +126,7 @@ def test_packets_say_when_they_arrived_and_how_they_left() -> None:
             record = ack.at_send
             assert isinstance(record, SendRecord)
             assert record.in_flight == self.left[ack.sent_at_ps]
-            assert record.cwnd == 4 * self.mss
+            assert record.cwnd == int(self.cwnd)
             assert record.delivered < ack.delivered
             assert record.first_sent_at_ps <= ack.sent_at_ps
             assert ack.acked_below < ack.sent_below + 1
@@ -138,16 +140,18 @@ def test_a_timer_comes_when_it_was_asked_for_and_once() -> None:
     came: list[tuple[int, int]] = []
 
     class Timed(Still):
+        due = times = 0
+
         def on_ack(self, ack: Ack) -> Decision | None:
-            if hasattr(self, "due"):
+            if self.due:
                 return None
             self.due = ack.now_ps + 5_000_000
             return self.cwnd, None, self.due
 
         def on_timer(self, now_ps: int) -> Decision | None:
             came.append((now_ps, self.due))
-            self.due = now_ps + 7_000_000
-            return (self.cwnd, None, self.due) if len(came) % 2 else None
+            self.due, self.times = now_ps + 7_000_000, self.times + 1
+            return (self.cwnd, None, self.due) if self.times == 1 else None
 
     run(Timed)
     assert all(now == due for now, due in came)
@@ -165,7 +169,7 @@ def test_a_timer_comes_when_it_was_asked_for_and_once() -> None:
         def on_ack(self, ack: Ack) -> Decision:
             return self.cwnd, None, ack.now_ps - 1
 
-    with pytest.raises(ValueError, match=r"Past.on_ack returned a timer at \d+ ps, and it is \d+ ps; give a later time"):
+    with pytest.raises(ValueError, match=r"returned a timer at \d+ ps, and it is \d+ ps; give a later time"):
         run(Past)
 
 
@@ -189,16 +193,16 @@ def test_receivers_send_cnps_to_a_control_that_needs_them_whatever_the_scheme() 
 
         def start(self, path: FlowPath) -> Decision:
             self.flow = path.flow
-            super().start(path)
-            return 100.0 * path.mss, None
+            return super().start(path)
 
         def on_cnp(self, cnp: Cnp) -> None:
             assert cnp.in_flight >= 0
             at.setdefault(self.flow, []).append(cnp.now_ps)
 
     result = run(Notified, **{"workload.flow_size": "1MiB"})
-    assert result.summary["acted"]["cnps"] == sum(map(len, at.values())) > 8
-    gaps = [late - early for times in at.values() for early, late in zip(times, times[1:], strict=False)]
+    # Some may find their flow ended.
+    assert 50 < sum(map(len, at.values())) <= result.summary["acted"]["cnps"]
+    gaps = [late - early for times in at.values() for early, late in itertools.pairwise(times)]
     # They leave at least an interval apart, and wait in queues on their way.
     assert min(gaps) > 10_000_000
     assert min(gaps) < 50_000_000
@@ -248,9 +252,10 @@ def test_nacks_say_why_they_came_and_lower_the_window_of_a_control_without_a_rul
             super().start(path)
             return 200.0 * path.mss, None
 
-        def on_nack(self, nack: Nack) -> None:
+        def on_nack(self, nack: Nack) -> Decision | None:
             assert isinstance(nack, Loss)
             causes.append(nack.cause)
+            return None
 
     class Lowered(Own):
         on_nack = fs.Control.on_nack
@@ -265,6 +270,7 @@ def test_nacks_say_why_they_came_and_lower_the_window_of_a_control_without_a_rul
     assert len(lowered) > 10
 
 
+@pytest.mark.filterwarnings("ignore:measure.fairness_group:UserWarning")
 def test_a_message_on_an_idle_connection_is_told() -> None:
     idle: list[Idle] = []
 
@@ -274,6 +280,7 @@ def test_a_message_on_an_idle_connection_is_told() -> None:
 
     scenario = {
         "base": "uno/incast-intra",
+        "measure": {"fairness_group": "pairs"},
         "transport": {"connections": "per_pair", "idle_restart": True},
         "workload": [
             {"kind": "pairs", "tag": "pairs", "pairs": [[0, 9]], "flow_size": "64KiB", "flows": 3, "gap": "5ms"},
@@ -290,7 +297,7 @@ def test_signals_and_states_go_into_probes_and_traces(tmp_path: Any) -> None:
         "uno/incast-mixed",
         scheme="hpcc",
         control=Hpcc,
-        set=SMALL | {"probes.signal_interval": "50us"},
+        set=SMALL | {"probes.series": ["signal"]},
         out=out,
         trace=["flow=0"],
     )
@@ -310,7 +317,7 @@ def test_signals_and_states_go_into_probes_and_traces(tmp_path: Any) -> None:
         ("has on_cnp, which nothing calls; add 'cnp' to needs", {"on_cnp": lambda self, cnp: None}),
         ("has on_pull, which nothing calls; add 'pull' to needs", {"on_pull": lambda self, pull: None}),
         ("has target_delay, which has no form in Python; leave it out", {"target_delay": lambda self, path: 0}),
-        ("has telemetry_kind = 'all'; write \"int\" or \"mpd\"", {"needs": {"telemetry"}, "telemetry_kind": "all"}),
+        ('has telemetry_kind = \'all\'; write "int" or "mpd"', {"needs": {"telemetry"}, "telemetry_kind": "all"}),
         ("has signal_bytes = 42; give the bytes in a data packet and in an ACK", {"signal_bytes": 42}),
         ("has signal_bytes = (0, 257); give", {"signal_bytes": (0, 257)}),
         ("has may_close = 1; write True or False", {"may_close": 1}),
@@ -365,7 +372,7 @@ def test_what_a_scenario_cannot_give_is_refused() -> None:
         def on_cnp(self, cnp: Cnp) -> None:
             return None
 
-    with pytest.raises(fs.ScenarioError, match="write a smaller transport.payload"):
+    with pytest.raises(fs.ScenarioError, match=r"write a smaller transport\.payload"):
         run(Wide, **{"transport.payload": "65400B"})
     with pytest.raises(fs.ScenarioError, match="Notified needs more from its receiver than ACKs"):
         run(Notified, **{"scheme.proxy.kind": "naive"})

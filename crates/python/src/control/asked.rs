@@ -42,7 +42,8 @@ impl Asked {
     pub(super) fn of(class: &Bound<'_, PyType>) -> PyResult<Self> {
         let asked = class.py().import("farspan.control")?.getattr("asked")?.call1((class,))?;
         let words: Words = asked.extract()?;
-        let unknown = |word: &str| PyValueError::new_err(format!("{word:?} is none of the words of controls"));
+        let unknown =
+            |word: &str| PyValueError::new_err(format!("{word:?} is none of the words of controls"));
         let kind = TelemetryKind::ALL.iter().find(|kind| kind.name() == words.telemetry);
         let (data, ack) = words.signal_bytes;
         let needs = Needs {

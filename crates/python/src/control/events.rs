@@ -257,9 +257,7 @@ pub struct PyTimeout {
 }
 
 impl PyTimeout {
-    pub(super) fn of(
-        &Timeout { now, bytes, sent_at, in_flight, rto }: &Timeout,
-    ) -> PyClassInitializer<Self> {
+    pub(super) fn of(&Timeout { now, bytes, sent_at, in_flight, rto }: &Timeout) -> PyClassInitializer<Self> {
         let loss = PyLoss::from(&Loss { now, bytes, sent_at, in_flight });
         PyClassInitializer::from(loss).add_subclass(Self { rto_ps: rto.as_ps() })
     }

@@ -11,7 +11,8 @@ pub use trial::{conforms, window_curve};
 
 use asked::Asked;
 use farspan_transport::congestion::{
-    Ack, Cnp, Congestion, Custom, Decision, Factory, Floor, Idle, Loss, Nack, Needs, Pull, Sent, Start, Timeout,
+    Ack, Cnp, Congestion, Custom, Decision, Factory, Floor, Idle, Loss, Nack, Needs, Pull, Sent, Start,
+    Timeout,
 };
 use farspan_units::{Bytes, Rate, Time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -115,7 +116,10 @@ struct PyFlow {
 }
 
 /// An event as an object of Python.
-fn of<T: PyClass>(py: Python<'_>, event: impl Into<PyClassInitializer<T>>) -> PyResult<Bound<'_, PyAny>> {
+fn of<T: pyo3::PyClass>(
+    py: Python<'_>,
+    event: impl Into<PyClassInitializer<T>>,
+) -> PyResult<Bound<'_, PyAny>> {
     Ok(Bound::new(py, event)?.into_any())
 }
 
@@ -232,9 +236,8 @@ impl PyFlow {
         let object = self.object.as_ref().filter(|_| has && !raised.any())?;
         let told = Python::attach(|py| {
             let told = object.bind(py).call_method0(PyString::intern(py, method))?;
-            told.extract::<Option<T>>().map_err(|_| {
-                PyTypeError::new_err(format!("{}.{method} returned {told}", self.class.name))
-            })
+            told.extract::<Option<T>>()
+                .map_err(|_| PyTypeError::new_err(format!("{}.{method} returned {told}", self.class.name)))
         });
         told.unwrap_or_else(|error| {
             raised.keep(error);
