@@ -7,8 +7,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-/// What a class asks for, and which methods it has of those that controls may have.
-pub(super) struct Asked {
+/// The needs of a class, and which methods it has of those that controls may have.
+pub(super) struct ClassNeeds {
     pub(super) needs: Needs,
     pub(super) floor: Floor,
     pub(super) has_timer: bool,
@@ -34,8 +34,8 @@ struct Words {
     has_state: bool,
 }
 
-impl Asked {
-    /// What the class asks for.
+impl ClassNeeds {
+    /// Reads them off the class.
     ///
     /// # Errors
     /// `ScenarioError`, with the cure, if the class does not say it.

@@ -73,7 +73,7 @@ impl FlowPath {
     }
 }
 
-/// What the control asked for; else how to ask.
+/// A signal that the control asked for; else how to ask.
 fn asked<T>(given: Option<T>, field: &str, need: &str) -> PyResult<T> {
     given.ok_or_else(|| {
         PyAttributeError::new_err(format!("{field} is not given; add \"{need}\" to the control's needs"))

@@ -9,7 +9,7 @@ pub use events::{
 };
 pub use trial::{conforms, window_curve};
 
-use asked::Asked;
+use asked::ClassNeeds;
 use farspan_transport::congestion::{
     Ack, Cnp, Congestion, Custom, Decision, Factory, Floor, Idle, Loss, Nack, Needs, Pull, Sent, Start,
     Timeout,
@@ -50,7 +50,7 @@ impl Raised {
 struct Class {
     class: Py<PyType>,
     name: &'static str,
-    asked: Asked,
+    asked: ClassNeeds,
     raised: Arc<Raised>,
 }
 
@@ -62,7 +62,7 @@ struct PyControl(Arc<Class>);
 /// # Errors
 /// If the class does not say what it needs, or not in the words of `python/farspan/control.py`.
 pub fn custom(class: &Bound<'_, PyType>, raised: &Arc<Raised>) -> PyResult<Custom> {
-    let asked = Asked::of(class)?;
+    let asked = ClassNeeds::of(class)?;
     let (class, name) = (class.clone().unbind(), lasting(&class.name()?.to_string()));
     Ok(Custom::new(PyControl(Arc::new(Class { class, name, asked, raised: Arc::clone(raised) }))))
 }
