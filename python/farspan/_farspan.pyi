@@ -104,11 +104,67 @@ class FlowPath:
     def initial_cwnd(self) -> int:
         """First window, in bytes: the same for every scheme of a scenario."""
     @property
+    def cwnd_on_wire(self) -> int:
+        """`initial_cwnd` as `bdp` counts: with headers, up to `bdp`; a larger window of payload stays as it is."""
+    @property
+    def size(self) -> int:
+        """Payload of the message, in bytes."""
+    @property
+    def active_flows(self) -> int:
+        """How many flows of the same host were under way when this one began."""
+    @property
+    def seed(self) -> int:
+        """The run's seed: draws of a control follow from it and from `flow`, so that a run can be repeated."""
+    @property
     def flow(self) -> int:
         """The flow's id."""
 
+class Hop:
+    """The state of a port when its service of a packet began, without that packet."""
+
+    @property
+    def at_ps(self) -> int:
+        """When that was."""
+    @property
+    def sent(self) -> int:
+        """Bytes that left the port before the packet; at a port that counts arrivals, that had come to it."""
+    @property
+    def queued(self) -> int:
+        """The data queue that waits behind the packet, in bytes."""
+    @property
+    def rate(self) -> int:
+        """The rate of its link, in bit/s."""
+    @property
+    def queueing_delay_ps(self) -> int:
+        """How long the port takes to send the queue."""
+
+class SendRecord:
+    """The state of the sender when a packet left. Times are whole picoseconds, sizes are bytes of payload."""
+
+    @property
+    def in_flight(self) -> int:
+        """In flight after the packet was sent."""
+    @property
+    def cwnd(self) -> int:
+        """The congestion window by which it was sent."""
+    @property
+    def delivered(self) -> int:
+        """Delivered so far."""
+    @property
+    def delivered_at_ps(self) -> int:
+        """When `delivered` last changed."""
+    @property
+    def first_sent_at_ps(self) -> int:
+        """Send time of the first packet of the current flight."""
+    @property
+    def app_limited(self) -> bool:
+        """Whether the sender had nothing more to send."""
+
 class Ack:
-    """An ACK for one packet. Times are whole picoseconds, sizes are bytes of payload."""
+    """An ACK for one packet. Times are whole picoseconds, sizes are bytes of payload.
+
+    A signal that the control does not ask for is an ``AttributeError``, which says what to add to its needs.
+    """
 
     @property
     def now_ps(self) -> int:
@@ -117,8 +173,14 @@ class Ack:
     def bytes_acked(self) -> int:
         """What is acknowledged for the first time; zero for a duplicate."""
     @property
-    def ecn_ce(self) -> bool:
-        """Whether the packet arrived with a congestion mark."""
+    def mapped(self) -> int:
+        """Of these, what only a map names, each packet of which had an ACK of its own that was lost, as a rule."""
+    @property
+    def echoed_bytes(self) -> int:
+        """`bytes_acked` without `mapped`: a mark counts for this much."""
+    @property
+    def acked_packets(self) -> int:
+        """For how many packets' ACKs it stands: 1, but of a receiver that holds or delays ACKs."""
     @property
     def rtt_ps(self) -> int:
         """Round trip of the acknowledged transmission."""
@@ -131,6 +193,30 @@ class Ack:
     @property
     def delivered(self) -> int:
         """Delivered so far, this ACK included."""
+    @property
+    def acked_below(self) -> int:
+        """All packets below this one are acknowledged."""
+    @property
+    def sent_below(self) -> int:
+        """All packets below this one have been sent."""
+    @property
+    def has_losses(self) -> bool:
+        """Whether packets were lost that are not acknowledged since."""
+    @property
+    def ecn_ce(self) -> bool:
+        """Whether the packet arrived with a congestion mark; with ``"ecn"`` in the needs."""
+    @property
+    def hops(self) -> tuple[Hop, ...]:
+        """What ports wrote on the packet, the first on its way first; with ``"telemetry"`` in the needs.
+
+        Empty where ports write none.
+        """
+    @property
+    def received_at_ps(self) -> int | None:
+        """When the packet arrived, by the receiver's clock; with ``"arrival"`` in the needs."""
+    @property
+    def at_send(self) -> SendRecord | None:
+        """The sender's state when the packet left; with ``"send_record"`` in the needs."""
 
 class Loss:
     """Packets that were lost. Times are whole picoseconds, sizes are bytes of payload."""
@@ -147,6 +233,79 @@ class Loss:
     @property
     def in_flight(self) -> int:
         """In flight after the loss was taken out."""
+
+class Nack(Loss):
+    """A NACK: a packet did not arrive whole."""
+
+    @property
+    def cause(self) -> str:
+        """Why it came.
+
+        ``"trimmed"``: a port trimmed the packet; ``"gap"``: a proxy found it lost; ``"returned"``: a port had no room
+        for its header and sent it back; ``"block"``: the timer of a coded block ran out.
+        """
+
+class Timeout(Loss):
+    """Packets were not acknowledged within the retransmission time-out."""
+
+    @property
+    def rto_ps(self) -> int:
+        """The time-out that ran out, before any doubling."""
+
+class Sent:
+    """A packet left."""
+
+    @property
+    def now_ps(self) -> int:
+        """Now."""
+    @property
+    def bytes(self) -> int:
+        """Its payload."""
+    @property
+    def in_flight(self) -> int:
+        """Payload in flight, this packet included."""
+    @property
+    def retransmission(self) -> bool:
+        """Whether the same payload was sent before."""
+
+class Pull:
+    """A pull. It may be lost or overtake another: the largest count is the one that holds."""
+
+    @property
+    def now_ps(self) -> int:
+        """Now."""
+    @property
+    def count(self) -> int:
+        """How many packets the receiver has pulled of this flow so far, this one included."""
+    @property
+    def in_flight(self) -> int:
+        """Payload in flight."""
+
+class Cnp:
+    """A CNP: packets of the flow come marked."""
+
+    @property
+    def now_ps(self) -> int:
+        """Now."""
+    @property
+    def in_flight(self) -> int:
+        """Payload in flight."""
+
+class Idle:
+    """A message follows on a flow that had nothing left to send, and nothing in flight."""
+
+    @property
+    def now_ps(self) -> int:
+        """Now."""
+    @property
+    def idle_ps(self) -> int:
+        """How long ago a packet last left."""
+    @property
+    def rto_ps(self) -> int:
+        """The time-out, which says what a long idle time is."""
+    @property
+    def initial_cwnd(self) -> int:
+        """The flow's first window."""
 
 def window_curve(control: type[Control] | str, between: bool) -> list[tuple[int, int, int | None]]: ...
 def conforms(control: type[Control] | str) -> None: ...

@@ -19,8 +19,13 @@ def main() -> NoReturn:
         sys.exit(sweep_on_ray(words[1:]))
     # Python would note a Ctrl-C and never look: the command has its own ways with signals.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    code = _farspan.main(["farspan", *words], [sys.executable, "-m", "farspan"], str(_farspan.__file__))
+    code = _farspan.main(["farspan", *words], itself(), str(_farspan.__file__))
     sys.exit(code)
+
+
+def itself() -> list[str]:
+    """Give the words that start this command anew: the package's, in which farspan's native part stands."""
+    return [sys.executable, "-m", _farspan.__name__.partition(".")[0]]
 
 
 def _names_ray(words: list[str]) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from farspan import _farspan
 from farspan._errors import ScenarioError
+from farspan._main import itself
 from farspan._place import IMPORTED, command
 from farspan._progress import Listener, listening
 from farspan._request import folder as results_folder
@@ -183,8 +184,7 @@ def execute(plan: _Plan, ray: Any | None, most: int | None, progress: bool | Lis
 
 def plan_of(name: str, text: str, folder: Path | None, out: Path, jobs: int | None) -> _Plan:
     """Take a sweep without a control of Python's."""
-    itself = [sys.executable, "-m", "farspan"]
-    return _Plan(name, text, folder, out, jobs or os.cpu_count() or 1, itself, [str(_farspan.__file__)])
+    return _Plan(name, text, folder, out, jobs or os.cpu_count() or 1, itself(), [str(_farspan.__file__)])
 
 
 def _plan(
@@ -193,7 +193,7 @@ def _plan(
     jobs: int | None,
     control: Controls | None,
 ) -> _Plan:
-    itself, files = ([sys.executable, "-m", "farspan"], []) if control is None else command(control)
+    words, files = (itself(), []) if control is None else command(control)
     if isinstance(sweep, Mapping):
         if out is None:
             raise ScenarioError("a mapping has no name", argument="out", cure="give out, the folder for the runs")
@@ -212,7 +212,7 @@ def _plan(
         folder=folder,
         out=results_folder(out) or Path(_farspan.default_folder(name)),
         jobs=(os.cpu_count() or 1) if jobs is None else whole(jobs, 1, MOST_JOBS, "jobs"),
-        itself=itself,
+        itself=words,
         code=[str(_farspan.__file__), *files],
         control=None if control is None else _name(control),
     )

@@ -28,7 +28,7 @@ def window_curve(
     Raises
     ------
     ScenarioError
-        If the class lacks a method, or ``ecn``.
+        If the class lacks a method, or ``needs``, or contradicts itself.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def check(control: type[Control] | str) -> None:
     """Check a control against the contract, under random events.
 
     Its windows and rates are sound, a NACK never widens the window, the first window is the scenario's, the same events
-    give the same decisions, and marks do not move a control that does not need them.
+    give the same decisions, and it looks at nothing that its `needs` do not name.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def check(control: type[Control] | str) -> None:
     Raises
     ------
     ScenarioError
-        If the class lacks a method, or ``ecn``.
+        If the class lacks a method, or ``needs``, or contradicts itself.
     AssertionError
         With the fewest events that lead to the first breach found. What the control itself raises goes on.
     """

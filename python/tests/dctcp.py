@@ -9,7 +9,7 @@ from farspan.control import Ack, Decision, FlowPath, Loss
 
 
 class Dctcp(fs.Control):
-    ecn = True
+    needs = frozenset({"ecn"})
     gain = 0.0625
 
     def start(self, path: FlowPath) -> Decision:

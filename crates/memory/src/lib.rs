@@ -5,7 +5,7 @@
 //! Where there is no more memory, the process says so and ends with 1: an abort, which is what Rust's own libraries do then,
 //! looks like a bug. (The kernel may end it before that, where it promises more than it has.)
 //!
-//! Linking this crate chooses it; the program and the Python package do, no library does.
+//! Linking this crate chooses it; the program, the Python package and what extends them do, no other library does.
 //!
 //! ```
 //! use farspan_memory as _;

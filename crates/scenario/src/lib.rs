@@ -43,7 +43,7 @@ pub use error::{Place, Problem, ScenarioError, ValueError};
 pub use farspan_workload::input::{LONGEST_SCENARIO, read_file, utf8};
 pub use names::UnknownName;
 pub use request::Request;
-pub use resolve::{Fitting, Resolved, file_digest};
+pub use resolve::{Fitting, Resolved, check_naive_proxy, file_digest};
 pub use same::same_as;
 pub use text::document::{Document, value_or_text};
 pub use text::reader::component;

@@ -55,11 +55,11 @@ impl Job {
     /// The world to run.
     ///
     /// # Errors
-    /// If the scenario cannot be built, or has nothing of what is to be traced.
+    /// If the scenario cannot be built, or not with these controls, or has nothing of what is to be traced.
     pub fn world(&self) -> Result<World, ScenarioError> {
         let mut world = World::build(&self.resolved)?;
         for (class, control) in &self.controls {
-            world.set_control(&self.resolved, *class, control.clone());
+            world.set_control(&self.resolved, *class, control.clone())?;
         }
         world.trace(&self.trace, &self.pcap)?;
         Ok(world)

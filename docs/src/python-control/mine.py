@@ -4,7 +4,7 @@ import farspan as fs
 class Mine(fs.Control):
     """A packet more in each round trip, half of the window for a mark or a loss."""
 
-    ecn = True
+    needs = {"ecn"}
     cut = 0.5
 
     def start(self, path):

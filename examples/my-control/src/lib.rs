@@ -3,12 +3,12 @@
 //! Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988, section 2, with marks (RFC 3168) beside losses. Left out:
 //! slow start.
 
-use farspan_cli::NamedControl;
-use farspan_transport::ConfigError;
-use farspan_transport::congestion::{
+use farspan_extend::NamedControl;
+use farspan_extend::transport::ConfigError;
+use farspan_extend::transport::congestion::{
     Ack, Congestion, Decision, Ecn, Factory, Loss, Nack, NackRule, Needs, SignalBytes, Start, Timeout,
 };
-use farspan_units::{Bytes, TelemetryKind, Time};
+use farspan_extend::units::{Bytes, TelemetryKind, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -127,3 +127,6 @@ impl Congestion for Flow {
         self.decision()
     }
 }
+
+#[cfg(feature = "python")]
+farspan_extend::python_module!(Config);

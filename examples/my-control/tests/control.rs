@@ -1,8 +1,8 @@
 //! The control by itself: the contract of all controls, the window on its way through one script, and each rule.
 
-use farspan_transport::congestion::testing::{AckStream, conforms, start, window_curve};
-use farspan_transport::congestion::{CongestionConfig, Custom, Factory};
-use farspan_units::Bytes;
+use farspan_extend::transport::congestion::testing::{AckStream, conforms, start, window_curve};
+use farspan_extend::transport::congestion::{CongestionConfig, Custom, Factory};
+use farspan_extend::units::Bytes;
 use my_control::Config;
 use std::path::Path;
 

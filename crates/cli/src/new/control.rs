@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 const FILES: &[(&str, &str)] = &[
     ("Cargo.toml", include_str!("../../template/manifest.toml")),
     ("README.md", include_str!("../../template/README.md")),
+    ("pyproject.toml", include_str!("../../template/pyproject.toml")),
+    ("python/my_control/__init__.py", include_str!("../../template/python/my_control/__init__.py")),
+    ("python/my_control/__main__.py", include_str!("../../template/python/my_control/__main__.py")),
     ("rustfmt.toml", include_str!("../../template/rustfmt.toml")),
     ("src/lib.rs", include_str!("../../template/src/lib.rs")),
     ("src/main.rs", include_str!("../../template/src/main.rs")),
@@ -28,11 +31,16 @@ const NAME: &str = "my-control";
 /// The place of farspan's crates in the manifest.
 const FARSPAN: &str = "FARSPAN";
 
-/// Names that cargo or Rust refuses, or that a crate among the dependencies has.
+/// The version of farspan in the Python package's manifest.
+const VERSION: &str = "VERSION";
+
+/// Names that cargo, Rust or Python refuses, or that a crate among the dependencies has.
 const RESERVED: &[&str] = &[
     "abstract",
     "alloc",
+    "and",
     "as",
+    "assert",
     "async",
     "await",
     "become",
@@ -40,26 +48,37 @@ const RESERVED: &[&str] = &[
     "break",
     "build",
     "clap",
+    "class",
     "const",
     "continue",
     "core",
     "crate",
+    "def",
+    "del",
     "deps",
     "do",
     "dyn",
+    "elif",
     "else",
     "enum",
     "examples",
+    "except",
     "extern",
     "false",
     "final",
+    "finally",
     "fn",
     "for",
+    "from",
     "gen",
+    "global",
     "if",
     "impl",
+    "import",
     "in",
     "incremental",
+    "is",
+    "lambda",
     "let",
     "loop",
     "macro",
@@ -67,10 +86,15 @@ const RESERVED: &[&str] = &[
     "mod",
     "move",
     "mut",
+    "nonlocal",
+    "not",
+    "or",
     "override",
+    "pass",
     "priv",
     "proc_macro",
     "pub",
+    "raise",
     "ref",
     "return",
     "schemars",
@@ -92,6 +116,7 @@ const RESERVED: &[&str] = &[
     "virtual",
     "where",
     "while",
+    "with",
     "yield",
 ];
 
@@ -100,7 +125,9 @@ const RESERVED: &[&str] = &[
 enum NewError {
     #[error("--control: {0}")]
     Name(#[from] RegisterError),
-    #[error("--control: {0:?} is a word of Rust, or a crate that yours depends on: give another name")]
+    #[error(
+        "--control: {0:?} is a word of Rust or Python, or a crate that yours depends on: give another name"
+    )]
     Reserved(String),
     #[error("{}: exists and is not an empty folder; give another one, or remove it", .0.display())]
     Exists(PathBuf),
@@ -193,7 +220,7 @@ fn absolute(path: &Path) -> Option<PathBuf> {
 
 /// The files with the control's name and the way to farspan's crates. Beside the examples of the checkout the crate is a
 /// member of farspan's workspace; elsewhere it is a workspace, with the versions of dependencies that farspan has.
-fn files(name: &str, folder: &Path, checkout: &Path) -> Result<Vec<(&'static str, String)>, NewError> {
+fn files(name: &str, folder: &Path, checkout: &Path) -> Result<Vec<(String, String)>, NewError> {
     let is_member =
         absolute(folder).as_deref().and_then(Path::parent) == absolute(&checkout.join("examples")).as_deref();
     let way = if is_member { Path::new("../..") } else { checkout };
@@ -201,18 +228,22 @@ fn files(name: &str, folder: &Path, checkout: &Path) -> Result<Vec<(&'static str
     // A basic string of TOML escapes these two.
     let way = way.replace('\\', "\\\\").replace('"', "\\\"");
     let named = |text: &str| text.replace(NAME, name).replace(&identifier(NAME), &identifier(name));
-    let mut files: Vec<_> = FILES.iter().map(|(file, text)| (*file, named(text))).collect();
-    for (_, text) in files.iter_mut().filter(|(file, _)| *file == "Cargo.toml") {
-        *text = text.replace(FARSPAN, &way);
-        if !is_member {
+    let mut files: Vec<_> = FILES.iter().map(|(file, text)| (named(file), named(text))).collect();
+    for (file, text) in &mut files {
+        match file.as_str() {
+            "Cargo.toml" => *text = text.replace(FARSPAN, &way),
+            "pyproject.toml" => *text = text.replace(VERSION, env!("CARGO_PKG_VERSION")),
+            _ => {}
+        }
+        if file == "Cargo.toml" && !is_member {
             text.push_str(WORKSPACE);
             text.push_str(&profiles(checkout));
         }
     }
     if !is_member {
-        files.push((".gitignore", "/target\n/runs\n".to_owned()));
+        files.push((".gitignore".to_owned(), "/target\n/runs\n".to_owned()));
         let lock = fs::read_to_string(checkout.join("Cargo.lock"));
-        files.extend(lock.ok().map(|lock| ("Cargo.lock", lock)));
+        files.extend(lock.ok().map(|lock| ("Cargo.lock".to_owned(), lock)));
     }
     Ok(files)
 }

@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 pub use files::digest as file_digest;
 pub use fitting::Fitting;
+pub use proxy::check_naive_proxy;
 
 /// A scenario in which every key that applies has a value.
 #[derive(Clone, Debug)]

@@ -12,6 +12,7 @@ use crate::value::{
     ConnectionScope, OnwardRule, Part, ProxyDelay, ProxyHost, ProxyHostRule, ProxyLoss, ProxyQueueLimit,
     ProxyRule, RtoRule, WorkloadKind,
 };
+use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::proxy::ProxyKind;
 use farspan_units::{Bytes, Duration};
 
@@ -89,15 +90,8 @@ pub(super) fn check(
         return Err(ValueError::rule("scheme.ports.return_to_sender", problem, cure));
     }
     let naive = matches!(proxy.kind, ProxyKind::Naive(_));
-    let control = congestion("scheme.intra.congestion", &intra.congestion)?;
-    let needs = control.needs();
-    if naive && (needs.pulls.is_some() || needs.cnps.is_some()) {
-        let problem = format!(
-            "{} needs more from its receiver than ACKs, which a naive proxy gives alone",
-            control.name()
-        );
-        let cure = "choose another control for scheme.intra, or write kind = \"streamlined\"";
-        return Err(ValueError::rule("scheme.proxy.kind", problem, cure));
+    if naive {
+        check_naive_proxy(&congestion("scheme.intra.congestion", &intra.congestion)?)?;
     }
     if naive && intra.coding.name() != Some("none") {
         let cure = "write scheme.intra.coding = \"none\", or kind = \"streamlined\"";
@@ -117,6 +111,21 @@ pub(super) fn check(
         return Err(ValueError::rule("transport.handshake", "flows through a proxy have none", cure));
     }
     Ok(())
+}
+
+/// Refuses a control inside the sites that needs more of its receiver than a naive proxy gives.
+///
+/// # Errors
+/// If it needs pulls or CNPs.
+pub fn check_naive_proxy(control: &CongestionConfig) -> Result<(), ValueError> {
+    let needs = control.needs();
+    if needs.pulls.is_none() && needs.cnps.is_none() {
+        return Ok(());
+    }
+    let problem =
+        format!("{} needs more from its receiver than ACKs, which a naive proxy gives alone", control.name());
+    let cure = "choose another control for scheme.intra, or write kind = \"streamlined\"";
+    Err(ValueError::rule("scheme.proxy.kind", problem, cure))
 }
 
 /// Declared incasts as parts of the workload.

@@ -6,6 +6,7 @@ mod in_order;
 mod network;
 pub(crate) mod ports;
 mod proxy;
+mod replace;
 pub(crate) mod select;
 mod spec_flows;
 mod stamps;
@@ -189,8 +190,7 @@ impl World {
             network,
         };
         ports::check_pool(&spec)?;
-        stamps::check(&spec, &routes)?;
-        check_persistent(&spec)?;
+        check(&spec, &routes)?;
         let scheme = |flow: &farspan_workload::Flow| {
             let inter = sites.site_of(flow.src) != sites.site_of(flow.dst);
             spec.scheme(if inter { Class::Inter } else { Class::Intra })
@@ -212,24 +212,6 @@ impl World {
             replaced: [None, None],
         };
         Ok(Self { warnings: warnings::of(resolved, &world, &routes), ..world })
-    }
-
-    /// Puts a control from outside in the place of the scheme's, for the flows of a class. All else stays as the scheme has
-    /// it: path selection, recovery, coding, and what its own control asks of the ports. Warnings are those of the new control.
-    pub fn set_control(&mut self, resolved: &Resolved, class: Class, control: congestion::Custom) {
-        let (scheme, replaced) = match class {
-            Class::Intra => (&mut self.spec.intra, &mut self.replaced[0]),
-            Class::Inter => (&mut self.spec.inter, &mut self.replaced[1]),
-        };
-        *replaced = Some(control.clone());
-        let (scheme, congestion) = (Arc::make_mut(scheme), CongestionConfig::Custom(control));
-        let FlowProfile { acks, persistent, .. } = scheme.profile.clone();
-        let repeats_marks = self.repeat_marks && congestion.needs().ecn == Ecn::AsLoss;
-        let profile = FlowProfile::new(acks, &congestion, scheme.recovery.policy);
-        scheme.profile = FlowProfile { repeats_marks, persistent, ..profile };
-        (scheme.congestion, scheme.on_nack) = (congestion, None);
-        let routes = Routes::new(&self.spec.network, resolved.seed());
-        self.warnings = warnings::of(resolved, self, &routes);
     }
 
     /// The scheme's name in results: `named`, or for classes whose control was replaced, that control's.
@@ -362,12 +344,7 @@ fn shortest_link(network: &Network) -> Duration {
 fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme, ValueError> {
     let control_path = format!("{path}.congestion");
     let congestion = congestion(&control_path, &class.congestion)?;
-    let (sizes, signals) = (PacketSizes::of(scenario), congestion.needs().signal_bytes.data);
-    if sizes.mtu() + signals > LARGEST_PACKET {
-        let problem =
-            format!("{signals} of its own in packets of {}, and {LARGEST_PACKET} is the most", sizes.mtu());
-        return Err(ValueError::rule(control_path, problem, "write a smaller transport.payload"));
-    }
+    check_signals(&control_path, scenario, &congestion)?;
     let acks = component("transport.ack", &scenario.transport.ack.0)?;
     let balance = component(&format!("{path}.balance"), &class.balance.0)?;
     let recovery = recovery(&format!("{path}.recovery"), scenario, &class.recovery)?;
@@ -391,6 +368,22 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
         window_check: class.window_check,
         connection: connection(&scenario.transport),
     })
+}
+
+/// Whether a packet has room for the signals of its control.
+fn check_signals(path: &str, scenario: &Scenario, control: &CongestionConfig) -> Result<(), ValueError> {
+    let (mtu, signals) = (PacketSizes::of(scenario).mtu(), control.needs().signal_bytes.data);
+    if mtu + signals <= LARGEST_PACKET {
+        return Ok(());
+    }
+    let problem = format!("{signals} of its own in packets of {mtu}, and {LARGEST_PACKET} is the most");
+    Err(ValueError::rule(path, problem, "write a smaller transport.payload"))
+}
+
+/// Whether what the controls need can be had in this world.
+fn check(spec: &Spec, routes: &Routes) -> Result<(), ValueError> {
+    stamps::check(spec, routes)?;
+    check_persistent(spec)
 }
 
 /// A connection that goes on has no end from which blocks, or packets to be pulled, could be counted.

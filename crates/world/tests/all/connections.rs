@@ -24,7 +24,8 @@ fn world(set: &[&str]) -> World {
     World::build(&resolved(set)).unwrap()
 }
 
-struct Fixed;
+/// A window that stays, with the needs of a built-in control.
+struct Fixed(&'static str);
 
 impl Congestion for Fixed {
     fn decision(&self) -> Decision {
@@ -42,11 +43,11 @@ impl Factory for Fixed {
     }
 
     fn needs(&self) -> Needs {
-        CongestionConfig::by_name("fixed_window").expect("a built-in name").needs()
+        CongestionConfig::by_name(self.0).expect("a built-in name").needs()
     }
 
     fn control(&self, _start: &Start<'_>) -> Box<dyn Congestion + Send> {
-        Box::new(Self)
+        Box::new(Self(self.0))
     }
 }
 
@@ -55,9 +56,20 @@ fn a_control_from_outside_keeps_the_connections_of_the_scenario() {
     let resolved = resolved(&[]);
     let mut world = World::build(&resolved).unwrap();
     for class in [Class::Intra, Class::Inter] {
-        world.set_control(&resolved, class, Custom::new(Fixed));
+        world.set_control(&resolved, class, Custom::new(Fixed("fixed_window"))).unwrap();
         assert!(world.spec.scheme(class).profile.persistent);
     }
+}
+
+#[test]
+fn a_control_that_needs_what_connections_do_not_have_is_refused_and_the_world_stays() {
+    let resolved = resolved(&[]);
+    let mut world = World::build(&resolved).unwrap();
+    let (before, warnings) = (world.spec.intra.clone(), world.warnings.clone());
+    let error = world.set_control(&resolved, Class::Intra, Custom::new(Fixed("ndp"))).unwrap_err();
+    assert!(error.to_string().contains("the receiver pulls whole flows under fixed"), "{error}");
+    assert!(error.to_string().contains("write transport.connections = \"per_flow\""), "{error}");
+    assert_eq!((&world.spec.intra, &world.warnings), (&before, &warnings));
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn a_control_from_outside_is_warned_of_and_not_the_one_that_it_replaces() {
         let mut world = World::build(&resolved).unwrap();
         assert_eq!(about(&world.warnings, "hpcc").len(), 2);
         for class in [Class::Intra, Class::Inter] {
-            world.set_control(&resolved, class, Custom::new(Needing(needs)));
+            world.set_control(&resolved, class, Custom::new(Needing(needs))).unwrap();
         }
         world.warnings
     };
