@@ -5,6 +5,7 @@ use crate::bench::BenchCongestionArgs;
 #[cfg(target_os = "linux")]
 use crate::bench::BenchKernelArgs;
 use crate::bench::BenchProxyArgs;
+use crate::bundle::BundleArgs;
 #[cfg(target_os = "linux")]
 pub use crate::emu_args::*;
 use crate::export::ExportArgs;
@@ -56,6 +57,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Run what figures of papers need, and say of each claim whether it holds
     Reproduce(ReproduceArgs),
+    /// Pack a figure's runs, results and instructions into one archive, or run such an archive again and compare every number
+    Bundle(BundleArgs),
     /// Run a grid of schemes, values and seeds, from a file or from arguments; what is there is not run again
     Sweep(SweepArgs),
     /// Draw a number of runs over what varies among them, a line a scheme, as SVG or PDF

@@ -17,6 +17,7 @@
 mod args;
 mod ask_args;
 mod bench;
+mod bundle;
 mod check;
 mod compare;
 mod cost;
@@ -26,6 +27,7 @@ mod emu;
 #[cfg(target_os = "linux")]
 mod emu_args;
 mod export;
+mod figure_runs;
 mod format;
 mod import;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
@@ -73,7 +75,7 @@ enum Failure {
     BadInput(String),
     /// Failed while running: 1.
     Failed(String),
-    /// A claim that the ledger holds no longer does: 3.
+    /// A claim that the ledger holds no longer does, or a number of a bundle: 3.
     Unheld(String),
     /// An emulation was void: 6.
     #[cfg(target_os = "linux")]
@@ -217,6 +219,7 @@ fn dispatch(command: Command, words: &[OsString], itself: &Itself<'_>) -> Result
         Command::Compare(compare) => compare::compare(&compare),
         Command::Report(report) => report::report(&report),
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, itself),
+        Command::Bundle(bundle) => bundle::bundle(&bundle, itself),
         Command::Sweep(sweep) => sweep::sweep(&sweep, words, itself),
         Command::Plot(plot) => plot::plot(&plot),
         Command::Import(import) => import::import(&import),

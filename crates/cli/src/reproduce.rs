@@ -1,17 +1,16 @@
 //! `farspan reproduce`.
 
+use crate::figure_runs::{RunningArgs, failed as runs_failed, points, run_points, size};
 use crate::format::Table;
-use crate::progress::{SweepDisplay, catch_interrupts, interrupted};
 use crate::{Failure, Itself, output};
 use clap::Args;
 use farspan_ledger::{
     Figure, FigureError, Ledger, Outcome, Paper, Record, Run, SelectionError, Size, Texts, Verdict, figures,
     pages, papers, select,
 };
-use farspan_scenario::unknown_name;
-use farspan_sweep::{Finished, Options, Point, Program, Store, execute};
+use farspan_sweep::{Finished, Program, Store};
 use farspan_world::clock::now;
-use farspan_world::{Cost, World, write};
+use farspan_world::write;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -45,23 +44,9 @@ pub struct ReproduceArgs {
     /// Run nothing: print the pages that follow from ledger.json of this folder of a checkout, by path [default: docs]
     #[arg(long, value_name = "DOCS", num_args = 0..=1, require_equals = true, default_missing_value = "docs", conflicts_with_all = ["all", "figure", "accept"])]
     pub pages: Option<PathBuf>,
-    /// Runs at a time [default: cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
-    pub jobs: Option<u16>,
-    /// Print one JSON document instead of tables
-    #[arg(long)]
-    pub json: bool,
-    /// No progress
-    #[arg(long)]
-    pub quiet: bool,
-}
-
-fn size(text: &str) -> Result<Size, String> {
-    let names = Size::ALL.map(Size::name);
-    Size::ALL
-        .into_iter()
-        .find(|size| size.name() == text)
-        .ok_or_else(|| unknown_name("size", text, &names, &[]))
+    /// How they run, and how it is told.
+    #[command(flatten)]
+    pub running: RunningArgs,
 }
 
 impl From<SelectionError> for Failure {
@@ -115,9 +100,7 @@ pub fn reproduce(args: &ReproduceArgs, itself: &Itself<'_>) -> Result<(), Failur
     show(args, &finished, seconds);
     if let Some(error) = finished.iter().find_map(|done| done.error.as_ref()) {
         let failed: usize = finished.iter().map(|done| done.failed).sum();
-        return Err(Failure::Failed(format!(
-            "{failed} runs failed, and count for nothing; the first one: {error}"
-        )));
+        return Err(runs_failed(failed, error));
     }
     match checkout {
         Some(checkout) => checkout.accept(records),
@@ -137,17 +120,9 @@ struct Reproduced {
 /// Runs all figures as one sweep: what several need runs once.
 fn run(args: &ReproduceArgs, itself: &Itself<'_>, chosen: &[Figure]) -> Result<Vec<Reproduced>, Failure> {
     let plans: Vec<Vec<Run>> = chosen.iter().map(|figure| figure.plan(args.size)).collect();
-    let mut points = Vec::new();
-    for (figure, run) in
-        chosen.iter().zip(&plans).flat_map(|(figure, runs)| runs.iter().map(move |run| (figure, run)))
-    {
-        let parameters = [
-            ("figure", &figure.name),
-            ("case", &figure.cases[run.case].name),
-            ("arm", &figure.arms[run.arm].name),
-        ];
-        let parameters = parameters.map(|(name, value)| (name.to_owned(), value.clone().into())).to_vec();
-        points.push(Point::new(run.request.clone(), parameters)?);
+    let mut all = Vec::new();
+    for (figure, plan) in chosen.iter().zip(&plans) {
+        all.extend(points(figure, plan)?);
     }
     let program = match &args.program {
         Some(file) => {
@@ -160,18 +135,7 @@ fn run(args: &ReproduceArgs, itself: &Itself<'_>, chosen: &[Figure]) -> Result<V
         None => Program::new(itself.words.to_vec(), &[itself.code])?,
     };
     let store = Store::open(&args.out, &program)?;
-    catch_interrupts();
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let options = Options { jobs: args.jobs.map_or(cores, usize::from), resume: args.resume };
-    let mut display = SweepDisplay::new(args.quiet);
-    if args.size == Size::Full {
-        display = display.announcing(speed(&points), options.jobs);
-    }
-    let finished = execute(&points, &store, &options, &display)?;
-    drop(display);
-    if interrupted() && finished.len() < points.len() {
-        return Err(Failure::Interrupted);
-    }
+    let finished = run_points(&all, &store, args.size, args.resume, &args.running)?;
     let mut first = 0;
     let evaluate = |(figure, plan): (&Figure, &Vec<Run>)| {
         let done = done(figure, args.size, plan, first, &finished);
@@ -179,28 +143,6 @@ fn run(args: &ReproduceArgs, itself: &Itself<'_>, chosen: &[Figure]) -> Result<V
         done
     };
     Ok(chosen.iter().zip(&plans).map(evaluate).collect())
-}
-
-/// Runs that are tried out for [`speed`].
-const TRIALS: usize = 7;
-/// Seconds: a shorter run is all start.
-const SHORT: f64 = 0.1;
-/// Packet-hops a second where every run is short: what they take is not worth a better number.
-const USUAL: f64 = 10e6;
-
-/// Packet-hops a second of CPU time here: the median of short trials of points all over the list. A run that ends before it can be
-/// timed says nothing.
-fn speed(points: &[Point]) -> f64 {
-    let every = points.len().div_ceil(TRIALS).max(1);
-    let trial = |point: &Point| {
-        let world = World::build(&point.resolved).ok()?;
-        let cost = Cost::of(&point.resolved, &world);
-        let is_timed = cost.speed > 0.0 && cost.estimate.packet_hops as f64 > cost.speed * SHORT;
-        is_timed.then_some(cost.speed)
-    };
-    let mut speeds: Vec<f64> = points.iter().step_by(every).filter_map(trial).collect();
-    speeds.sort_by(f64::total_cmp);
-    speeds.get(speeds.len() / 2).copied().unwrap_or(USUAL)
 }
 
 /// Evaluates a figure, whose runs are the points from `first` on.
@@ -240,7 +182,7 @@ fn keep_pages(out: &Path, chosen: &[Figure], records: &[Record]) -> Result<(), F
 }
 
 fn show(args: &ReproduceArgs, finished: &[Reproduced], seconds: f64) {
-    if args.json {
+    if args.running.json {
         let mut documents: Vec<Value> = finished.iter().map(|done| document(done, seconds)).collect();
         match documents.len() {
             1 => output::json(&documents.remove(0)),
@@ -273,7 +215,8 @@ fn document(done: &Reproduced, seconds: f64) -> Value {
     document
 }
 
-fn table(record: &Record) -> String {
+/// The claims and checks of a figure with their verdicts.
+pub fn table(record: &Record) -> String {
     let of = |title: &str, all: &[Outcome]| match all {
         [] => String::new(),
         all => format!("\n{title}\n\n{}", outcomes(all)),

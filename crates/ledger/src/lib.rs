@@ -4,7 +4,7 @@
 //! [`Statement`]; claims measure it, and checks are our own. Its runs are cases x
 //! arms x seeds ([`Figure::plan`]), and [`Figure::evaluate`] makes a [`Record`] of their documents: a verdict a claim, a row
 //! an arm; [`Figure::complete`] adds to them what is computed from samples and flows. [`Ledger`] keeps the records,
-//! [`pages`](pages()) makes the pages of the book from them.
+//! [`pages`](pages()) makes the pages of the book from them. [`Bundle`] packs a figure for others to run again.
 //!
 //! ```
 //! use farspan_ledger::{Rule, Interval, Verdict};
@@ -17,6 +17,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod bundle;
 mod catalog;
 mod check;
 mod claims;
@@ -35,6 +36,10 @@ mod statement;
 mod text;
 mod verdict;
 
+pub use bundle::{
+    Build, Bundle, BundleCheck, BundleError, BundledRun, ClaimPair, Difference, LoadError, Manifest,
+    ManifestRun, PackError, RunPair, Tolerance,
+};
 pub use catalog::{SelectionError, figures, items, kinds, papers, select};
 pub use computed::{Event, FlowsMeasure, Level, Moment, Period, SeriesMeasure, Subject};
 pub use error::FigureError;

@@ -1,8 +1,10 @@
 //! Tables whose columns are known only when they are written.
 
-use crate::table::{TableError, Writer};
+use crate::table::{TableError, Writer, properties};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::errors::ParquetError;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -56,13 +58,36 @@ impl DynamicValues {
 /// # Panics
 /// If the columns differ in length.
 pub fn save_columns(path: &Path, columns: &[DynamicColumn]) -> Result<(), TableError> {
+    let batch = batch(columns);
+    let mut writer = Writer::create(path, batch.schema())?;
+    writer.write(&batch)?;
+    writer.finish()
+}
+
+/// A Parquet table of columns that are equally long, in memory. Equal columns give equal bytes.
+///
+/// # Panics
+/// If the columns differ in length.
+#[must_use]
+pub fn encode_columns(columns: &[DynamicColumn]) -> Vec<u8> {
+    let batch = batch(columns);
+    let encode = || -> Result<Vec<u8>, ParquetError> {
+        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties()))?;
+        writer.write(&batch)?;
+        writer.into_inner()
+    };
+    encode().expect("memory takes what is written, and every type of column has a form in Parquet")
+}
+
+/// Columns as rows.
+///
+/// # Panics
+/// If they differ in length.
+fn batch(columns: &[DynamicColumn]) -> RecordBatch {
     let field = |column: &DynamicColumn| Field::new(&column.name, column.values.data_type(), true);
     let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
     let arrays = columns.iter().map(|column| column.values.array()).collect();
-    let batch = RecordBatch::try_new(schema.clone(), arrays).expect("columns are equally long");
-    let mut writer = Writer::create(path, schema)?;
-    writer.write(&batch)?;
-    writer.finish()
+    RecordBatch::try_new(schema, arrays).expect("columns are equally long")
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ mod warned;
 pub use collective::{Collective, CollectiveKind, IterationRecord};
 pub use column::{Column, Record};
 pub use compare::{Better, Measure, Unit, bottleneck, compare, measures};
-pub use dynamic::{DynamicColumn, DynamicValues, save_columns};
+pub use dynamic::{DynamicColumn, DynamicValues, encode_columns, save_columns};
 pub use emulation::{EmulatedPackets, Emulation, Lateness};
 pub use fairness::{Fairness, Member, jain};
 pub use farspan_transport::{Class, FlowOutcome};

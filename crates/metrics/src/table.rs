@@ -93,6 +93,14 @@ impl<R: Record> Table<R> {
     }
 }
 
+/// How every table is written.
+pub(crate) fn properties() -> WriterProperties {
+    WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_max_row_group_row_count(Some(ROW_GROUP))
+        .build()
+}
+
 /// A Parquet file of any columns being written. Dropped before [`Writer::finish`], it leaves nothing behind.
 pub(crate) struct Writer {
     path: PathBuf,
@@ -102,11 +110,7 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn create(path: &Path, schema: SchemaRef) -> Result<Self, TableError> {
         let file = NewFile::at(path).map_err(|e| io(path, e))?;
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_max_row_group_row_count(Some(ROW_GROUP))
-            .build();
-        let writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(|e| encode(path, e))?;
+        let writer = ArrowWriter::try_new(file, schema, Some(properties())).map_err(|e| encode(path, e))?;
         Ok(Self { path: path.to_owned(), writer })
     }
 

@@ -4,7 +4,7 @@ use crate::draw::{bits_a_second, bytes, picoseconds};
 use crate::execute::Finished;
 use crate::point::Point;
 use crate::store::Store;
-use farspan_metrics::{DynamicColumn, DynamicValues, TableError, save_columns};
+use farspan_metrics::{DynamicColumn, DynamicValues, TableError, encode_columns, save_columns};
 use farspan_world::{SaveError, write};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,6 +47,39 @@ pub struct Row {
 }
 
 impl Row {
+    /// The row of a point under the name of its run; `result` is its document, or why there is none, and none where it did not run.
+    #[must_use]
+    pub fn new(run: String, point: &Point, result: Option<&Result<Value, String>>) -> Self {
+        let resolved = &point.resolved;
+        let (status, error, document) = match result {
+            None => (Status::NotRun, None, None),
+            Some(Err(error)) => (Status::Failed, Some(error.as_str()), None),
+            Some(Ok(document)) => (Status::Done, None, Some(document)),
+        };
+        // A control that no scheme names calls itself.
+        let scheme = document.and_then(|document| document["scheme"].as_str()).unwrap_or(resolved.scheme());
+        let text = |name: &str, value: &str| (name.to_owned(), Value::from(value));
+        let mut columns = vec![
+            text("run", &run),
+            text("scenario", resolved.name()),
+            text("scheme", scheme),
+            text("profile", resolved.profile().name()),
+            ("seed".to_owned(), Value::from(resolved.seed())),
+        ];
+        for (key, value) in &point.parameters {
+            columns.push((key.clone(), plain(value)));
+            columns.extend(in_base_units(key, value));
+        }
+        columns.push(text("status", status.name()));
+        columns.push(("error".to_owned(), error.map_or(Value::Null, Value::from)));
+        for (name, value) in document.and_then(Value::as_object).into_iter().flatten() {
+            if !["seed", "partial", "setup"].contains(&name.as_str()) {
+                flatten(name, value, &mut columns);
+            }
+        }
+        Self { status, run, columns }
+    }
+
     /// The row as a JSON object.
     #[must_use]
     pub fn json(&self) -> Value {
@@ -59,39 +92,8 @@ impl Row {
 pub fn rows(points: &[Point], store: &Store, finished: &[Finished]) -> Vec<Row> {
     let mut results = vec![None; points.len()];
     finished.iter().for_each(|finished| results[finished.point] = Some(&finished.result));
-    points.iter().zip(results).map(|(point, result)| row(point, store, result)).collect()
-}
-
-fn row(point: &Point, store: &Store, result: Option<&Result<Value, String>>) -> Row {
-    let resolved = &point.resolved;
-    let run = store.name_of_point(point);
-    let (status, error, document) = match result {
-        None => (Status::NotRun, None, None),
-        Some(Err(error)) => (Status::Failed, Some(error.as_str()), None),
-        Some(Ok(document)) => (Status::Done, None, Some(document)),
-    };
-    // A control that no scheme names calls itself.
-    let scheme = document.and_then(|document| document["scheme"].as_str()).unwrap_or(resolved.scheme());
-    let text = |name: &str, value: &str| (name.to_owned(), Value::from(value));
-    let mut columns = vec![
-        text("run", &run),
-        text("scenario", resolved.name()),
-        text("scheme", scheme),
-        text("profile", resolved.profile().name()),
-        ("seed".to_owned(), Value::from(resolved.seed())),
-    ];
-    for (key, value) in &point.parameters {
-        columns.push((key.clone(), plain(value)));
-        columns.extend(in_base_units(key, value));
-    }
-    columns.push(text("status", status.name()));
-    columns.push(("error".to_owned(), error.map_or(Value::Null, Value::from)));
-    for (name, value) in document.and_then(Value::as_object).into_iter().flatten() {
-        if !["seed", "partial", "setup"].contains(&name.as_str()) {
-            flatten(name, value, &mut columns);
-        }
-    }
-    Row { status, run, columns }
+    let row = |(point, result)| Row::new(store.name_of_point(point), point, result);
+    points.iter().zip(results).map(row).collect()
 }
 
 /// A parameter: numbers, truth values and texts as they are, others as TOML.
@@ -150,6 +152,12 @@ pub enum DataSetError {
 pub fn write_data_set(store: &Store, rows: &[Row]) -> Result<(), DataSetError> {
     save_columns(&store.root().join("runs.parquet"), &columns(rows))?;
     Ok(write(&store.root().join("views.sql"), VIEWS)?)
+}
+
+/// The data set as Parquet, in memory: for who keeps it elsewhere.
+#[must_use]
+pub fn encode_data_set(rows: &[Row]) -> Vec<u8> {
+    encode_columns(&columns(rows))
 }
 
 /// The columns that any row has.

@@ -31,7 +31,7 @@ mod store;
 mod told;
 
 pub use ask::{Ask, split};
-pub use data_set::{DataSetError, Row, Status, rows, write_data_set};
+pub use data_set::{DataSetError, Row, Status, encode_data_set, rows, write_data_set};
 pub use execute::{Finished, Options, Progress, SweepError, Watch, execute, longest_first};
 pub use file::Sweep;
 pub use kind::Kind;

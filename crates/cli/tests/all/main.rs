@@ -5,6 +5,7 @@
 mod bench_kernel;
 mod bench_proxy;
 mod book;
+mod bundle;
 mod command;
 mod common;
 mod demo;

@@ -2,5 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test says by failing")]
 
 mod bad_input;
+mod bundle;
 mod evaluate;
 mod experiments;

@@ -1,0 +1,301 @@
+//! `farspan bundle`.
+
+use crate::figure_runs::{RunningArgs, failed, parameters, points, run_points, size};
+use crate::format::Table;
+use crate::{Failure, Itself, output, reproduce};
+use clap::Args;
+use farspan_files::NewFile;
+use farspan_ledger::{
+    Build, Bundle, BundleCheck, BundledRun, Difference, Figure, LoadError, Manifest, PackError, Size, select,
+};
+use farspan_scenario::{Request, ScenarioError};
+use farspan_sweep::{Finished, Point, Program, Row, Store, encode_data_set};
+use farspan_world::clock::now;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `bundle`.
+#[derive(Args, Debug)]
+pub struct BundleArgs {
+    /// The figure (`farspan list figures`)
+    #[arg(value_name = "PAPER/FIGURE", required_unless_present = "check")]
+    pub figure: Option<String>,
+    /// The archive
+    #[arg(short, long, value_name = "FILE.tar.zst", required_unless_present = "check")]
+    pub output: Option<PathBuf>,
+    /// Run this archive again, and compare every number: 3 where one differs
+    #[arg(long, value_name = "FILE.tar.zst", conflicts_with_all = ["figure", "output", "size", "resume"])]
+    pub check: Option<PathBuf>,
+    /// How much to run: smoke (seconds, no verdicts), small (minutes) or full (as the papers)
+    #[arg(long, value_name = "SIZE", default_value = "small", value_parser = size)]
+    pub size: Size,
+    /// Folder for the runs [default: out/reproduce, as `farspan reproduce`; with --check one that is removed at the end]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Do not run again what is there whole, such as the runs of `farspan reproduce`
+    #[arg(long)]
+    pub resume: bool,
+    /// How the runs go, and how it is told.
+    #[command(flatten)]
+    pub running: RunningArgs,
+}
+
+/// The folder for the runs of a figure.
+const RUNS: &str = "out/reproduce";
+
+/// The most differences that a table shows.
+const SHOWN: usize = 20;
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// This program.
+fn build() -> Build {
+    let features = [("jemalloc", cfg!(feature = "jemalloc")), ("kernel", cfg!(feature = "kernel"))];
+    Build {
+        farspan_version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: farspan_world::COMMIT.to_owned(),
+        features: features.into_iter().filter(|(_, is_in)| *is_in).map(|(name, _)| name.to_owned()).collect(),
+    }
+}
+
+/// Packs a figure, or runs a bundle again.
+pub fn bundle(args: &BundleArgs, itself: &Itself<'_>) -> Result<(), Failure> {
+    let program = Program::new(itself.words.to_vec(), &[itself.code])?;
+    match (&args.check, &args.figure, &args.output) {
+        (Some(file), _, _) => check(args, file, &program),
+        (None, Some(name), Some(output)) => make(args, name, output, &program),
+        _ => unreachable!("clap demands a figure and an archive, or --check"),
+    }
+}
+
+fn make(args: &BundleArgs, name: &str, place: &Path, program: &Program) -> Result<(), Failure> {
+    let began = now();
+    let figure = one(name)?;
+    let unwritable = |error: std::io::Error| {
+        format!("{}: cannot be written ({error}): choose another -o, or make room", place.display())
+    };
+    // A place that cannot be written is refused before the runs.
+    drop(NewFile::at(place).map_err(|error| Failure::BadInput(unwritable(error)))?);
+    let plan = figure.plan(args.size);
+    let points = points(&figure, &plan)?;
+    let store = Store::open(args.out.as_deref().unwrap_or(Path::new(RUNS)), program)?;
+    let finished = run_points(&points, &store, args.size, args.resume, &args.running)?;
+    let names = plan
+        .iter()
+        .map(|run| (figure.cases[run.case].name.as_str(), figure.arms[run.arm].name.as_str(), run.seed));
+    let runs = loaded(&figure, names, &finished)?;
+    let bundle = packed(&figure, args.size, &build(), &points, &runs)
+        .map_err(|error| Failure::Failed(error.to_string()))?;
+    let mut file = NewFile::at(place).map_err(|error| Failure::Failed(unwritable(error)))?;
+    let written = bundle.write(&mut file).and_then(|()| file.finish());
+    written.map_err(|error| Failure::Failed(unwritable(error)))?;
+    let record = bundle.record().map_err(|error| Failure::Failed(format!("{}: {error}", figure.name)))?;
+    if !args.running.json {
+        let manifest = bundle.manifest();
+        output::text(&format!(
+            "{}\n{} files and {} runs in {}\n`farspan bundle --check {}` runs it again: {:.1} s of one core here\n",
+            reproduce::table(&record),
+            bundle.files(),
+            manifest.runs.len(),
+            place.display(),
+            place.display(),
+            manifest.run_time_s
+        ));
+        return Ok(());
+    }
+    let mut document = json!(record);
+    document["file"] = place.display().to_string().into();
+    document["files"] = bundle.files().into();
+    document["runs"] = bundle.manifest().runs.len().into();
+    document["run_time_s"] = bundle.manifest().run_time_s.into();
+    document["wall_time_s"] = began.elapsed().as_secs_f64().into();
+    output::json(&document);
+    Ok(())
+}
+
+/// The figure of a name.
+fn one(name: &str) -> Result<Figure, Failure> {
+    let mut found = select(name)?;
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        several => Err(Failure::BadInput(format!(
+            "{name:?} has {several} figures, and a bundle holds one: name it, such as {}",
+            found[0].name
+        ))),
+    }
+}
+
+/// The runs of a figure, by case, arm and seed, from what points have left.
+fn loaded<'a>(
+    figure: &Figure,
+    names: impl Iterator<Item = (&'a str, &'a str, u64)>,
+    finished: &[Finished],
+) -> Result<Vec<BundledRun>, Failure> {
+    let errors: Vec<&String> = finished.iter().filter_map(|done| done.result.as_ref().err()).collect();
+    if let Some(first) = errors.first() {
+        return Err(failed(errors.len(), first));
+    }
+    let load = |((case, arm, seed), done): ((&str, &str, u64), &Finished)| {
+        BundledRun::load(figure, case, arm, seed, &done.folder)
+    };
+    Ok(names.zip(finished).map(load).collect::<Result<_, _>>()?)
+}
+
+/// The bundle of runs that points have left, the table over them with it.
+fn packed(
+    figure: &Figure,
+    size: Size,
+    build: &Build,
+    points: &[Point],
+    runs: &[BundledRun],
+) -> Result<Bundle, PackError> {
+    let row =
+        |(point, run): (&Point, &BundledRun)| Ok(Row::new(run.folder(), point, Some(&Ok(run.document()?))));
+    let rows = points.iter().zip(runs).map(row).collect::<Result<Vec<_>, PackError>>()?;
+    Bundle::new(figure, size, build, runs, encode_data_set(&rows))
+}
+
+fn check(args: &BundleArgs, file: &Path, program: &Program) -> Result<(), Failure> {
+    let began = now();
+    let bad = |problem: String| Failure::BadInput(format!("{}: {problem}", file.display()));
+    let opened = farspan_files::open(file).map_err(|error| {
+        bad(format!("cannot be read ({error}); give a file that `farspan bundle -o` wrote"))
+    })?;
+    let bundle = Bundle::read(opened).map_err(|error| bad(error.to_string()))?;
+    let manifest = bundle.manifest();
+    let figure = one(&manifest.figure)?;
+    let own;
+    let out = match &args.out {
+        Some(out) => out.as_path(),
+        None => {
+            own = tempfile::tempdir().map_err(|error| {
+                Failure::Failed(format!("no folder for the runs ({error}): give --out DIR"))
+            })?;
+            own.path()
+        }
+    };
+    let store = Store::open(out, program)?;
+    let unpacked = unpack(&bundle, &store)?;
+    let points = bundled_points(manifest, &unpacked)?;
+    let finished = run_points(&points, &store, manifest.size, false, &args.running)?;
+    let names = manifest.runs.iter().map(|run| (run.case.as_str(), run.arm.as_str(), run.seed));
+    let runs = loaded(&figure, names, &finished)?;
+    let pack = |build: &Build, runs: &[BundledRun]| {
+        packed(&figure, manifest.size, build, &points, runs).map_err(|error| bad(error.to_string()))
+    };
+    let this = build();
+    let rerun = pack(&this, &runs)?;
+    let remade = if manifest.build.is(&this) { Some(pack(&manifest.build, &bundle.runs())?) } else { None };
+    let checked = bundle.compare(remade.as_ref(), &rerun);
+    if args.running.json {
+        output::json(&document(manifest, &this, &checked, began.elapsed().as_secs_f64()));
+    } else {
+        output::text(&told(manifest, &this, &checked, began.elapsed().as_secs_f64()));
+    }
+    match checked.differences.first() {
+        None => Ok(()),
+        Some(first) => Err(Failure::Unheld(format!(
+            "{}: {} differences; the first one: {}: {} in the bundle, {} now",
+            file.display(),
+            checked.differences.len(),
+            first.place,
+            first.bundle,
+            first.now
+        ))),
+    }
+}
+
+/// Writes the bundle's files beside its runs, in place of those of a bundle before.
+fn unpack(bundle: &Bundle, store: &Store) -> Result<PathBuf, Failure> {
+    let folder = store.root().join("bundle");
+    let removed = match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    };
+    let written = removed.and_then(|()| bundle.save(&folder));
+    written.map_err(|error| {
+        Failure::Failed(format!(
+            "{}: cannot be written ({error}): choose another --out, or make room",
+            folder.display()
+        ))
+    })?;
+    Ok(folder)
+}
+
+/// The points of a bundle's own scenarios.
+fn bundled_points(manifest: &Manifest, unpacked: &Path) -> Result<Vec<Point>, ScenarioError> {
+    let point = |run| {
+        let scenario = unpacked.join(Bundle::scenario(run)).display().to_string();
+        Point::new(Request::new(&scenario), parameters(&manifest.figure, &run.case, &run.arm))
+    };
+    manifest.runs.iter().map(point).collect()
+}
+
+fn document(manifest: &Manifest, this: &Build, checked: &BundleCheck, seconds: f64) -> Value {
+    let mut document = json!(checked);
+    document["figure"] = json!(manifest.figure);
+    document["size"] = json!(manifest.size);
+    document["holds"] = checked.differences.is_empty().into();
+    document["build"] = json!(manifest.build);
+    document["build_now"] = json!(this);
+    document["wall_time_s"] = seconds.into();
+    document
+}
+
+fn told(manifest: &Manifest, this: &Build, checked: &BundleCheck, seconds: f64) -> String {
+    let named = |build: &Build| format!("farspan {} (commit {})", build.farspan_version, build.commit);
+    let by = match checked.same_build {
+        true => format!("made and run again by {}", named(this)),
+        false => format!("made by {}, run again by another build, {}", named(&manifest.build), named(this)),
+    };
+    let equal = checked.runs.iter().filter(|run| run.is_equal()).count();
+    let mut claims = Table::new(["claim", "bundle", "now", "band", "verdict", "verdict now"]);
+    for claim in &checked.claims {
+        let band = format!("{} to {}", shown(&claim.low), shown(&claim.high));
+        claims.row([
+            claim.id.clone(),
+            shown(&claim.measured),
+            shown(&claim.measured_now),
+            band,
+            shown(&claim.verdict),
+            shown(&claim.verdict_now),
+        ]);
+    }
+    format!(
+        "{}, size {}, runs: {}, in {seconds:.1} s\n{by}\n\n{}\nruns with equal digests: {equal} of {}\n{}",
+        manifest.figure,
+        manifest.size.name(),
+        checked.runs.len(),
+        claims.render(&[]),
+        checked.runs.len(),
+        differences(&checked.differences)
+    )
+}
+
+fn differences(all: &[Difference]) -> String {
+    if all.is_empty() {
+        return "all of it holds: no number differs\n".to_owned();
+    }
+    let mut table = Table::new(["what differs", "bundle", "now"]);
+    for difference in all.iter().take(SHOWN) {
+        table.row([difference.place.clone(), shown(&difference.bundle), shown(&difference.now)]);
+    }
+    let more = match all.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!("and {more} more; --json has them all\n"),
+    };
+    format!("\n{}{more}", table.render(&[]))
+}
+
+/// A value in a table.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
