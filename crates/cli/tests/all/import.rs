@@ -78,7 +78,7 @@ fn an_imported_topology_is_one_that_a_scenario_takes() {
     let output = farspan(&["import", "topo", &topo, "-o", &file]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr(&output).contains("tree.topo:5: \"Radix\" is no keyword of a tier"),
+        stderr(&output).contains("tree.topo:5: \"Radix\" is not a keyword of a tier"),
         "{}",
         stderr(&output)
     );

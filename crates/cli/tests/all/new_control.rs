@@ -106,7 +106,7 @@ fn wrong_names_and_folders_are_refused_and_nothing_is_written() {
     fs::write(folder.join("file"), "mine").unwrap();
     for (words, said) in [
         (&["My-Control"][..], "write small letters, digits, - and _, a letter first"),
-        (&["a+b"], "is no name for a control"),
+        (&["a+b"], "cannot name a control"),
         (&["dctcp"], "\"dctcp\" is a name of farspan's own"),
         (&["swift"], "is a name of farspan's own"),
         (&["uno"], "is a name of farspan's own"),

@@ -38,7 +38,10 @@ fn seeds_are_a_range_by_two_dots_or_a_dash_and_few_are_told_before_they_run() {
     );
     let help = stdout(&farspan(&["run", "--help"]));
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(help.contains("--seeds 5 is one seed") && help.contains("95% interval takes six"), "{help}");
+    assert!(
+        help.contains("--seeds 5 is the single seed 5") && help.contains("95% interval needs six"),
+        "{help}"
+    );
 }
 
 #[test]

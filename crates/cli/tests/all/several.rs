@@ -113,7 +113,7 @@ fn tables_of_a_small_grid_are_printed_and_of_a_large_one_named() {
     assert!(text.contains("over uno") && !text.contains("over dctcp"), "{text}");
     assert!(text.contains(&format!("{out}/report.html")), "{text}");
     let more = grid("4KiB,8KiB,12KiB");
-    assert!(more.starts_with("12 runs done, 8 of them were there\n"), "{more}");
+    assert!(more.starts_with("12 runs done, 8 already complete\n"), "{more}");
     assert!(more.contains(&format!("6 comparisons, a table of each: farspan compare {out}")), "{more}");
     assert!(!more.contains("mean FCT"), "{more}");
 }
@@ -150,7 +150,7 @@ fn a_grid_under_one_scheme_has_nothing_beside_it() {
     let plot = format!("no table: one scheme at each point; farspan plot {out} --x KEY --y FIELD draws it\n");
     assert!(output.status.success() && text.ends_with(&plot), "{output:?}");
     let one = farspan(&small("run", &["--grid", "topology.buffer=64KiB", "--out", &out]));
-    assert!(stdout(&one).starts_with("1 run done, 1 of them were there\n"), "{one:?}");
+    assert!(stdout(&one).starts_with("1 run done, 1 already complete\n"), "{one:?}");
 }
 
 #[test]
