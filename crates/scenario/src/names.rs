@@ -140,7 +140,7 @@ pub fn port_cure(text: &str, ports: &[String]) -> String {
         near => near,
     };
     let nodes = ranges(nodes());
-    format!("{near}Links and their ports are FROM->TO#n, * stands for any text, and nodes are: {nodes}")
+    format!("{near}Links and ports are named FROM->TO#n, * stands for any text, and the nodes are: {nodes}")
 }
 
 /// Of a pattern FROM->TO#n, the node that was probably meant by an end that fits none.

@@ -22,7 +22,7 @@ impl Propagation {
         each_within(&path("delay"), self.delay, Duration::ZERO, LONGEST_DELAY)?;
         each_within(&path("rtt"), self.rtt, Duration::ZERO, LONGEST_DELAY * 2)?;
         let (Some(delay), Some(rtt)) = (self.delay, self.rtt) else { return Ok(()) };
-        let problem = format!("rtt = \"{rtt}\" stands beside delay = \"{delay}\"");
+        let problem = format!("both rtt = \"{rtt}\" and delay = \"{delay}\" are given");
         Err(ValueError::rule(
             path("rtt"),
             problem,

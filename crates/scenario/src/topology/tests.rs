@@ -130,11 +130,11 @@ fn wrong_files_name_line_column_key_and_cure() {
         ("[defaults]\nbuffer = '1TiB'", "2:10", "defaults.buffer", &["is not a size"]),
         ("[[site]]\n", "1:1", "site[0].name", &["missing"]),
         ("[[site]]\nname = 'a'\n[[site]]\nname = 'a'", "4:8", "site[1].name", &["more than one"]),
-        ("[[site]]\nname = 'a b'", "2:8", "site[0].name", &["is no name", "letter"]),
+        ("[[site]]\nname = 'a b'", "2:8", "site[0].name", &["is not a valid name", "letter"]),
         ("[[node]]\nname = 'a'", "1:1", "node[0].kind", &["missing", "\"switch\""]),
         ("[[node]]\nkind = 'router'", "2:8", "node[0].kind", &["available: host, switch"]),
         ("[[node]]\nkind = 'host'", "1:1", "node[0].name", &["missing"]),
-        ("[[node]]\nkind = 'host'\nname = 'a->b'", "3:8", "node[0].name", &["is no name"]),
+        ("[[node]]\nkind = 'host'\nname = 'a->b'", "3:8", "node[0].name", &["is not a valid name"]),
         (
             "[[node]]\nkind = 'host'\nname = 'a[1..0]'",
             "3:8",
@@ -246,7 +246,11 @@ fn wrong_parameters_name_line_column_and_cure() {
     for (text, place, words) in [
         ("parameters = 3\n", "1:14: parameters: 3 does not fit", "a table"),
         ("[parameters]\nwan = 0.5\n", "2:7: parameters.wan: 0.5 does not fit", "a whole number"),
-        ("[parameters]\n'2' = '1ms'\n", "2:7: parameters.2: \"2\" is no name", "begin with a letter"),
+        (
+            "[parameters]\n'2' = '1ms'\n",
+            "2:7: parameters.2: \"2\" is not a valid name",
+            "begin with a letter",
+        ),
         (
             "[parameters]\nwan = '$lan'\nlan = '1us'\n",
             "2:7: parameters.wan: \"$lan\" names another",

@@ -365,7 +365,7 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
     let (sizes, signals) = (PacketSizes::of(scenario), congestion.needs().signal_bytes.data);
     if sizes.mtu() + signals > LARGEST_PACKET {
         let problem =
-            format!("{signals} of its own in packets of {}, and {LARGEST_PACKET} is the most", sizes.mtu());
+            format!("it adds {signals} to packets of {}, but {LARGEST_PACKET} is the limit", sizes.mtu());
         return Err(ValueError::rule(control_path, problem, "write a smaller transport.payload"));
     }
     let acks = component("transport.ack", &scenario.transport.ack.0)?;

@@ -249,7 +249,7 @@ fn wrong_values_name_the_argument_that_set_them() {
         (
             "transport.recovery={ name = \"rack\", rto = \"0ns\" }",
             "transport.recovery.rto",
-            &["a time-out of nothing", "rfc6298"],
+            &["a time-out of 0", "rfc6298"],
         ),
         ("transport.recovery={ name = \"rack\", rot = \"1ms\" }", "transport.recovery.rot", &["\"rto\""]),
         ("transport.coding=msd", "transport.coding", &["coding", "did you mean \"mds\""]),
@@ -286,13 +286,17 @@ fn wrong_values_name_the_argument_that_set_them() {
             &["no part of the workload has \"iterations\"", "flow_size"],
         ),
         ("workload.load=0.4", "workload.load", &["no part of the workload has \"load\"", "flow_size"]),
-        ("workload[0].load=0.4", "workload[0].load", &["one incast comes once", "give a degree"]),
+        (
+            "workload[0].load=0.4",
+            "workload[0].load",
+            &["an incast with listed senders cannot repeat", "give a degree"],
+        ),
         ("workload.flow_sizes=1MiB", "workload.flow_sizes", &["did you mean \"flow_size\""]),
         ("workload.flow_size=4 parsecs", "workload.flow_size", &["the unit is not known here", "MiB"]),
         ("scheme.name=unoo", "scheme.name", &["did you mean \"uno\""]),
-        ("scheme.name=unocc+rps+mds(8)", "scheme.name", &["is no coding", "mds(8,2)"]),
+        ("scheme.name=unocc+rps+mds(8)", "scheme.name", &["is not a coding", "mds(8,2)"]),
         ("scheme.name=unocc+rps+msd(8,2)", "scheme.name", &["did you mean \"mds\""]),
-        ("scheme.name=unocc+rps+mds(200,56)", "scheme.name", &["is no coding", "at most 255"]),
+        ("scheme.name=unocc+rps+mds(200,56)", "scheme.name", &["is not a coding", "at most 255"]),
         ("scheme.inter.coding=reed", "scheme.inter.coding", &["available: none, mds"]),
         ("scheme.inter.coding={ name = 'mds', data = 0 }", "scheme.inter.coding.data", &["from 1 to 254"]),
         (
@@ -471,7 +475,7 @@ fn wrong_faults_are_refused() {
         ("", "kind", &["missing", "link_down, black_hole, rate, loss, block_loss"]),
         ("kind = 'black_hol'", "kind", &["did you mean \"black_hole\"?"]),
         ("kind = 'link_down'\nlinkes = 'a'", "linkes", &["unknown key", "\"links\""]),
-        ("kind = 'link_down'\nlinks = 'wan'", "links", &["link is given, too", "links by tier"]),
+        ("kind = 'link_down'\nlinks = 'wan'", "links", &["link is also given", "links by tier"]),
         ("kind = 'link_down'\nshare = 0.0", "share", &["out of range", "above 0"]),
         ("kind = 'link_down'\nshare = 1.5", "share", &["out of range", "at most 1"]),
         ("kind = 'link_down'\nshare = 0.01", "share", &["0.01 of 1 links is none", "at least 1.000"]),
@@ -563,7 +567,7 @@ fn marks_that_held_acks_repeat_are_refused() {
 fn a_handshake_through_a_proxy_is_refused() {
     let set = ["scheme.proxy.kind=streamlined", "transport.handshake=true"].map(str::to_owned).to_vec();
     let message = message(&Request { set, ..Request::new("proxy/degree") });
-    let words = ["transport.handshake: ", "flows through a proxy have none", "or remove the proxy"];
+    let words = ["transport.handshake: ", "flows through a proxy have no handshake", "or remove the proxy"];
     words.iter().for_each(|word| assert!(message.contains(word), "{message}"));
 }
 
