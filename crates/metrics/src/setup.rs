@@ -145,7 +145,7 @@ impl SetupComparison {
         let differ: Vec<_> = self.differ.iter().map(OtherPart::text).collect();
         let first = if same.is_empty() { "nothing".to_owned() } else { same.join("; ") };
         let second = if differ.is_empty() { "none of these".to_owned() } else { differ.join(", ") };
-        vec![format!("the schemes have in common: {first}"), format!("the schemes differ in: {second}")]
+        vec![format!("all schemes use: {first}"), format!("the schemes differ in: {second}")]
     }
 }
 

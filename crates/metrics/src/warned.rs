@@ -44,7 +44,7 @@ impl Warned {
         match others {
             0 if count == of => text.clone(),
             0 => format!("{text} ({count} of {of} runs)"),
-            others => format!("{text} ({count} of {of} runs, in {others} with other numbers)"),
+            others => format!("{text} ({count} of {of} runs; numbers differ in {others})"),
         }
     }
 }

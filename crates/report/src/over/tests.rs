@@ -77,8 +77,8 @@ fn what_is_infinite_or_missing_is_said() {
     assert_eq!(over.lines[0].points[0].unwrap().seeds, 1);
     let said = [
         "median over 1 to 3 seeds; band: smallest to largest (a 95% interval takes 6)",
-        "∞: flows did not end, or rates never converged (6 of 17 runs)",
-        "left out: not measured, or of too few flows (1 of 17 runs)",
+        "∞: some flows did not finish, or rates never converged (6 of 17 runs)",
+        "left out: not measured, or too few flows (1 of 17 runs)",
         "left out: 1 interrupted runs",
     ];
     assert_eq!(over.notes, said);
@@ -183,7 +183,10 @@ fn unknown_names_are_refused_with_the_nearest() {
     let by = refused(&runs, Asked { by: "shceme", ..ASKED });
     assert!(by.starts_with("--by shceme: no run has it; did you mean scheme"), "{by}");
     let inner = refused(&runs, Asked { y: "fct.inter", ..ASKED });
-    assert!(inner.starts_with("--y fct.inter: it is no number; within it are: fct.inter.count, "), "{inner}");
+    assert!(
+        inner.starts_with("--y fct.inter: it is not a number; it contains: fct.inter.count, "),
+        "{inner}"
+    );
 }
 
 #[test]
