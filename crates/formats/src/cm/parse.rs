@@ -145,7 +145,7 @@ impl Parsed {
             let hint = text::hint(text::nearest(first, &HEADER));
             self.odd.push((
                 number,
-                format!("{first:?} is no keyword of the header (case-sensitive): ignored{hint}"),
+                format!("{first:?} is not a keyword of the header (case-sensitive): ignored{hint}"),
             ));
             return Ok(());
         };

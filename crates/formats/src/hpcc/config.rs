@@ -165,7 +165,7 @@ pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(Config, Odd), 
     if let Some((line, text)) = entries.one("SIMULATOR_STOP_TIME")? {
         let stop = seconds_or_longer(text).filter(|stop| !stop.is_zero());
         let Some(stop) = stop else {
-            return flaw(line, format!("{} is no time", shown(text)), "write seconds, such as 4.00");
+            return flaw(line, format!("{} is not a time", shown(text)), "write seconds, such as 4.00");
         };
         config.stop = Some((line, stop));
     }
@@ -188,7 +188,7 @@ fn entries<'a>(text: &'a str, odd: &mut Odd) -> Result<Entries<'a>, HpccFlaw> {
         let Some((known, _)) = KEYS.iter().find(|(known, _)| known == key) else {
             let near = names::hint(key, KEYS.iter().map(|(known, _)| *known));
             let near = near.strip_suffix(' ').map_or(String::new(), |near| format!("; {near}"));
-            odd.push((line, format!("{} is no known key, and was left out{near}", shown(key))));
+            odd.push((line, format!("{} is not a known key, and was left out{near}", shown(key))));
             continue;
         };
         if let Some(before) = entries.insert(known, Entry { line, values: values.to_vec() }) {
@@ -241,7 +241,7 @@ impl<'a> Values<'a> {
             Some(rate) => Ok(Some((line, rate.as_bps() as f64 / line_rate.as_bps() as f64))),
             None => flaw(
                 line,
-                format!("{key} {} is no rate up to {line_rate}", shown(text)),
+                format!("{key} {} is not a rate up to {line_rate}", shown(text)),
                 "write a rate such as 50Mb/s",
             ),
         }
@@ -254,7 +254,7 @@ impl<'a> Values<'a> {
             Some(time) => Ok(Some(time)),
             None => flaw(
                 line,
-                format!("{key} {} is no time", shown(text)),
+                format!("{key} {} is not a time", shown(text)),
                 "write microseconds above 0, up to 1000000",
             ),
         }
@@ -273,7 +273,11 @@ impl<'a> Values<'a> {
         for pair in values[1..].chunks_exact(2) {
             let value = pair[1].parse::<f64>().ok().filter(|value| (0.0..=1e9).contains(value));
             let (Ok(bps), Some(value)) = (pair[0].parse::<u64>(), value) else {
-                return flaw(*line, format!("{key}: {} {} is no pair", shown(pair[0]), shown(pair[1])), cure);
+                return flaw(
+                    *line,
+                    format!("{key}: {} {} is not a pair", shown(pair[0]), shown(pair[1])),
+                    cure,
+                );
             };
             if Rate::from_bps(bps) == of {
                 return Ok(Some((*line, value)));

@@ -41,7 +41,7 @@ pub(super) fn control(
     let Some((_, title, name, differs)) = CONTROLS.iter().find(|(known, ..)| *known == mode) else {
         return flaw(
             line,
-            format!("CC_MODE {mode} is no control"),
+            format!("CC_MODE {mode} is not a control"),
             "write 1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP), 10 (PINT) or 12 (none, as ASTRA-sim has it)",
         );
     };
@@ -189,7 +189,7 @@ fn marks(entries: &Values<'_>, rate: Rate) -> Result<Option<(usize, Marks)>, Hpc
         return flaw(line, format!("KMIN {min} is above KMAX {max}"), "write a KMIN_MAP below KMAX_MAP");
     }
     if most > 1.0 {
-        return flaw(most_line, format!("PMAX {most} is no probability"), "write numbers from 0 to 1");
+        return flaw(most_line, format!("PMAX {most} is not a probability"), "write numbers from 0 to 1");
     }
     let [min, max] = [min, max].map(|kilobytes| Bytes::new((kilobytes * 1000.0) as u64));
     // Without a chance in between, the upper threshold is a step.

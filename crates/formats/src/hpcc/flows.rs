@@ -153,7 +153,7 @@ fn flow(line: usize, words: &[&str], network: &HpccNetwork, odd: &mut Odd) -> Re
             }
             start
         }
-        _ => return flaw(line, format!("{} is no start", shown(start)), cure()),
+        _ => return flaw(line, format!("{} is not a start", shown(start)), cure()),
     };
     Ok(HpccFlow { src, dst, dport, size, start })
 }

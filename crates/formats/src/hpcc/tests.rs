@@ -335,7 +335,7 @@ fn what_does_not_count_here_is_named() {
         [
             "c.txt:1: MULTI_RATE has no counterpart here",
             "c.txt:1: has no CC_MODE, which is DCQCN there: name a scheme",
-            "c.txt:3: \"CC_MOD\" is no known key, and was left out; did you mean \"CC_MODE\"?"
+            "c.txt:3: \"CC_MOD\" is not a known key, and was left out; did you mean \"CC_MODE\"?"
         ]
     );
 }
@@ -356,8 +356,8 @@ fn a_wrong_topology_names_line_problem_and_cure() {
         (with("5 1 4\n0\n", "5 1 4\n0 1\n"), "t.txt:2: \"1\" comes after the ids of all 1 switches"),
         (with("5 1 4\n0\n", "5 2 4\n0 0\n"), "t.txt:2: switch 0 is listed twice"),
         (with("0 1 100Gbps 0.001ms 0\n", "0 1 100Gbps 0.001ms\n"), "t.txt:3: 4 words, where a link has 5"),
-        (with("0 1 100Gbps", "0 1 100Gib"), "t.txt:3: \"100Gib\" is no rate; write a rate"),
-        (with("0 2 100Gbps 0.001ms", "0 2 100Gbps 1min"), "t.txt:4: \"1min\" is no time; write a time"),
+        (with("0 1 100Gbps", "0 1 100Gib"), "t.txt:3: \"100Gib\" is not a rate; write a rate"),
+        (with("0 2 100Gbps 0.001ms", "0 2 100Gbps 1min"), "t.txt:4: \"1min\" is not a time; write a time"),
         (with("0 3 100Gbps 0.001ms 0", "0 3 100Gbps 0.001ms 1"), "t.txt:5: the error rate \"1\""),
         (with("0 2 100", "2 2 100"), "t.txt:4: a link from node 2 to itself"),
         (with("0 2 100", "1 0 100"), "t.txt:4: nodes 0 and 1 have a link on line 3"),
@@ -401,9 +401,9 @@ fn a_wrong_list_of_flows_names_line_problem_and_cure() {
             "f.txt:2: lines look like \"src dst pg packets start_s end_s\" of the older simulator",
         ),
         (with("200000 2", "0 2"), "f.txt:2: the size 0 is out of range"),
-        (with("200000 2", "200000 -1"), "f.txt:2: \"-1\" is no start"),
+        (with("200000 2", "200000 -1"), "f.txt:2: \"-1\" is not a start"),
         (with("200000 2", "200000 3"), "f.txt:3: starts before the flow above it"),
-        (with("200000 2", "200000 1e9"), "f.txt:2: \"1e9\" is no start; write seconds up to"),
+        (with("200000 2", "200000 1e9"), "f.txt:2: \"1e9\" is not a start; write seconds up to"),
     ] {
         assert!(message.starts_with(said), "{message}");
     }
@@ -413,11 +413,11 @@ fn a_wrong_list_of_flows_names_line_problem_and_cure() {
 fn a_wrong_configuration_names_line_problem_and_cure() {
     let with = |from: &str, to: &str| refused(STAR, FLOWS, Some(&CONFIG.replace(from, to)));
     for (message, said) in [
-        (with("CC_MODE 3", "CC_MODE 5"), "c.txt:4: CC_MODE 5 is no control; write 1 (DCQCN)"),
+        (with("CC_MODE 3", "CC_MODE 5"), "c.txt:4: CC_MODE 5 is not a control; write 1 (DCQCN)"),
         (with("CC_MODE 3", "CC_MODE"), "c.txt:4: CC_MODE has 0 values; give it one value"),
         (with("CC_MODE 3", "BUFFER_SIZE 3"), "c.txt:15: BUFFER_SIZE was given on line 4"),
         (with("SIZE 1000", "SIZE 0"), "c.txt:2: PACKET_PAYLOAD_SIZE 0 is out of range"),
-        (with("4.00", "0"), "c.txt:3: \"0\" is no time"),
+        (with("4.00", "0"), "c.txt:3: \"0\" is not a time"),
         (
             with("BUFFER_SIZE 32", "BUFFER_SIZE 0"),
             "c.txt:15: BUFFER_SIZE 0 is out of range; write a whole number from 1",
@@ -429,9 +429,9 @@ fn a_wrong_configuration_names_line_problem_and_cure() {
         (with("GLOBAL_T 1", "HAS_WIN x"), "c.txt:11: HAS_WIN: \"x\" is not a whole number"),
         (
             with("GLOBAL_T 1", "MIN_RATE 1Tb"),
-            "c.txt:11: MIN_RATE \"1Tb\" is no rate up to 100Gbps; write a rate",
+            "c.txt:11: MIN_RATE \"1Tb\" is not a rate up to 100Gbps; write a rate",
         ),
-        (with("50Mb/s", "500Gb/s"), "c.txt:5: RATE_AI \"500Gb/s\" is no rate up to 100Gbps"),
+        (with("50Mb/s", "500Gb/s"), "c.txt:5: RATE_AI \"500Gb/s\" is not a rate up to 100Gbps"),
         (with("0.95", "0.01"), "c.txt:6: U_TARGET \"0.01\" is out of range"),
         (with("DOWN 0 0 0", "DOWN 7 1 2"), "c.txt:10: there is no link between nodes 1 and 2"),
         (with("DOWN 0 0 0", "DOWN 7 1"), "c.txt:10: LINK_DOWN has 2 values"),
@@ -449,7 +449,7 @@ fn a_wrong_configuration_names_line_problem_and_cure() {
         (with("100000000000 1600", "100000000000 16"), "c.txt:13: KMIN 400 is above KMAX 16"),
         (
             with("100000000000 0.2", "100000000000 2"),
-            "c.txt:14: PMAX 2 is no probability; write numbers from 0 to 1",
+            "c.txt:14: PMAX 2 is not a probability; write numbers from 0 to 1",
         ),
         (
             with("PMAX_MAP 2 25000000000 0.2 100000000000 0.2\n", ""),
@@ -464,13 +464,13 @@ fn a_wrong_configuration_names_line_problem_and_cure() {
     }
     let dcqcn = CONFIG.replace("CC_MODE 3", "CC_MODE 1");
     for (key, said) in [
-        ("RP_TIMER 0", "c.txt:11: RP_TIMER \"0\" is no time; write microseconds above 0"),
+        ("RP_TIMER 0", "c.txt:11: RP_TIMER \"0\" is not a time; write microseconds above 0"),
         (
             "RP_TIMER 2000000",
-            "c.txt:11: RP_TIMER \"2000000\" is no time; write microseconds above 0, up to 1000000",
+            "c.txt:11: RP_TIMER \"2000000\" is not a time; write microseconds above 0, up to 1000000",
         ),
         ("FAST_RECOVERY_TIMES 1000", "c.txt:11: FAST_RECOVERY_TIMES 1000 is out of range"),
-        ("RATE_HAI fast", "c.txt:11: RATE_HAI \"fast\" is no rate up to 100Gbps"),
+        ("RATE_HAI fast", "c.txt:11: RATE_HAI \"fast\" is not a rate up to 100Gbps"),
     ] {
         let config = dcqcn.replace("GLOBAL_T 1", key);
         let message = refused(STAR, FLOWS, Some(&config));

@@ -218,7 +218,7 @@ fn link(line: usize, words: &[&str], nodes: u64) -> Result<HpccLink, HpccFlaw> {
     let Some(error_rate) = share(error_rate).filter(|rate| *rate < 1.0) else {
         return flaw(
             line,
-            format!("the error rate {} is no probability", shown(error_rate)),
+            format!("the error rate {} is not a probability", shown(error_rate)),
             "write a number from 0 to below 1",
         );
     };

@@ -99,7 +99,7 @@ pub(super) fn parse(text: &str) -> Result<(Tree, Vec<(usize, String)>), Flaw> {
         } else {
             let near = names::hint(first, ["Nodes", "Tiers", "Podsize"]);
             let said = format!(
-                "{first:?} is no keyword of the header, and was left out; {near}Known: Nodes, Tiers, Podsize"
+                "{first:?} is not a keyword of the header, and was left out; {near}Known: Nodes, Tiers, Podsize"
             );
             odd.push((n, said));
         }
@@ -159,7 +159,7 @@ fn attribute(
         }
         let near = names::hint(first, KEYS.iter().copied());
         let cure = format!("{near}Known: {}", KEYS.join(", "));
-        return flaw(n, format!("{first:?} is no keyword of a tier"), cure);
+        return flaw(n, format!("{first:?} is not a keyword of a tier"), cure);
     };
     let (least, most) = match key {
         "downlink_speed_gbps" => (1, 100_000),
