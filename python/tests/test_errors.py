@@ -115,7 +115,7 @@ def test_folders_without_results_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no results here; run a scenario with out="):
         fs.load(tmp_path / "nowhere")
     (tmp_path / "flows.parquet.partial").touch()
-    with pytest.raises(FileNotFoundError, match="killed before its end"):
+    with pytest.raises(FileNotFoundError, match="killed before it finished"):
         fs.load(tmp_path)
     (tmp_path / "summary.json").write_text("{")
     with pytest.raises(ValueError, match="not JSON"):

@@ -283,11 +283,11 @@ def test_the_command_hands_a_sweep_to_ray(
     document = json.loads(out)
     told = [document[name] for name in ("runs", "done", "failed", "not_run", "reused", "partial")]
     assert (code, told) == (1, [2, 1, 1, 0, 0, False])
-    assert "1 of 2 runs failed, the first one with: " in said
+    assert "1 of 2 runs failed; the first error: " in said
     file.write_text(file.read_text().replace(", 7", ""))
     code, out, said = call()
     assert (code, said) == (0, "")
-    assert out.startswith("1 run done, 1 of them were there\ndata set: ")
+    assert out.startswith("1 run done, 1 already complete\ndata set: ")
     code, out, said = call("--jobs", "0")
     assert (code, out) == (2, "")
     assert "jobs" in said

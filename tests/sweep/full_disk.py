@@ -69,7 +69,7 @@ def fill(binary, folder, name, grid):
     subprocess.run(["mount", "-o", f"remount,size={LARGE}", folder], check=True)
     more = subprocess.run(command, capture_output=True, text=True)
     document = json.loads(more.stdout) if more.returncode == 0 else {}
-    print(f"{name}, with more room: {document.get('done')} done, {document.get('reused')} of them were there")
+    print(f"{name}, with more room: {document.get('done')} done, {document.get('reused')} already complete")
     if (document.get("done"), document.get("reused")) != (12, len(kept)):
         wrong.append(f"expected 12 runs done, {len(kept)} of them there: {more.stderr.strip()[-500:]}")
     if any((out / name / "summary.json").read_bytes() != text for name, text in kept.items()):
