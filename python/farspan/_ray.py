@@ -15,7 +15,7 @@ from typing import Any
 UNDER_WAY = ".under-way"
 # As the store says it.
 CHANGED = (
-    "its scenario is not the one that the sweep began with; leave the files that it reads alone while a sweep runs, "
+    "its scenario has changed since the sweep began; do not edit the files of a sweep while it runs, "
     "and start it again"
 )
 # Of a failed run's standard error.

@@ -112,7 +112,7 @@ def test_what_a_control_left_goes_on_with_that_control_alone(tmp_path: Path) -> 
     assert text.read_text().startswith('control = "Dctcp"\n')
     again = fs.sweep(text, control=Dctcp)
     assert (again.folder, again.reused) == (tmp_path / "s", len(mine.rows))
-    with pytest.raises(fs.ScenarioError, match='"Dctcp", a control in Python, and it is not there'):
+    with pytest.raises(fs.ScenarioError, match='"Dctcp", a control in Python, which is not given'):
         fs.sweep(text)
     with pytest.raises(fs.ScenarioError, match='and not with "Dctcp/scheme"'):
         fs.sweep(text, control={"intra": Dctcp})

@@ -252,7 +252,7 @@ mod tests {
         assert!(!verdict(&held).void, "a shorter one is lateness, which the percentiles judge");
         held.stall = Duration::from_ms(15);
         let held = verdict(&held);
-        assert!(held.void && held.reasons[0].contains("held for 15ms"), "{held:?}");
+        assert!(held.void && held.reasons[0].contains("stalled for 15ms"), "{held:?}");
     }
 
     #[test]

@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "the schemes have in common: first window bdp; recovery rack; balance unolb; lossless no",
+                "all schemes use: first window bdp; recovery rack; balance unolb; lossless no",
                 "the schemes differ in: coding (a, c: none; b: none intra, mds(8,2) inter)",
             ]
         );

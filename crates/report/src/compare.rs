@@ -425,10 +425,10 @@ mod tests {
     #[test]
     fn few_seeds_are_told_before_they_run() {
         let of = |seeds: &[u64]| seeds_note(&seeds.iter().copied().collect());
-        assert_eq!(of(&[5]).unwrap(), "one seed (5): a number, but no interval; 5 seeds are 1..5");
+        assert_eq!(of(&[5]).unwrap(), "one seed (5) gives a number but no interval; for 5 seeds, write 1..5");
         assert_eq!(of(&[1]).unwrap(), "one seed (1) gives a number but no interval");
         let five = of(&[1, 2, 3, 4, 5]).unwrap();
-        assert_eq!(five, "5 seeds: no 95% interval will follow, which takes 6, such as 1..6");
+        assert_eq!(five, "5 seeds are too few for a 95% interval, which needs 6, such as 1..6");
         assert!(of(&[7, 9]).unwrap().ends_with("such as 7..12"));
         assert_eq!((of(&[1, 2, 3, 4, 5, 6]), of(&[])), (None, None));
     }
@@ -501,7 +501,7 @@ mod tests {
     #[test]
     fn arms_that_were_interrupted_say_so() {
         let runs = vec![run("uno", 1, "a", false, ""), run("gemini", 1, "a", true, "")];
-        assert_eq!(refusal(runs), "gemini: all its runs were interrupted; run it again to its end");
+        assert_eq!(refusal(runs), "gemini: all its runs were interrupted; run it again and let it finish");
     }
 
     #[test]

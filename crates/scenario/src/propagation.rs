@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(problem(None, Some(4)), None);
         assert_eq!(problem(None, Some(20_000_000_000_000)), None);
         for (delay, rtt, words) in [
-            (Some(2), Some(4), "link[0].rtt: rtt = \"4ps\" stands beside delay = \"2ps\""),
+            (Some(2), Some(4), "link[0].rtt: both rtt = \"4ps\" and delay = \"2ps\" are given"),
             (None, Some(20_000_000_000_001), "link[0].rtt: 20.000000000001s is out of range"),
             (Some(10_000_000_000_001), None, "link[0].delay: 10.000000000001s is out of range"),
         ] {

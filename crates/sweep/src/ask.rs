@@ -306,7 +306,7 @@ mod tests {
             ),
             (
                 grid(&["topology.k=4", "topology.k=8"]),
-                "--grid topology.k=8: topology.k is given by --grid",
+                "--grid topology.k=8: topology.k is also given by --grid",
                 "one --grid",
             ),
             (

@@ -544,7 +544,7 @@ mod tests {
                 false => {
                     let said = sweep.unwrap_err();
                     assert!(
-                        said.starts_with("s.toml:4:") && said.contains("seed is given by seeds, too; give"),
+                        said.starts_with("s.toml:4:") && said.contains("seed is also given by seeds; give"),
                         "{said}"
                     );
                 }

@@ -64,7 +64,7 @@ mod tests {
         let down = fault("'link_down'");
         assert_eq!(
             note(&down, &[0, 3, 0]).unwrap(),
-            "in 2 of 3 runs with faults, no packet was lost to a fault"
+            "no fault lost a packet in 2 of 3 runs with faults"
         );
         assert_eq!(note(&down, &[3]), None);
         assert_eq!(note(&fault("'rate'\nrate = '1Gbps'"), &[0]), None);

@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(error.path, "workload[0].flows");
         assert_eq!(
             (error.problem.to_string().as_str(), error.problem.cure().as_str()),
-            ("3.000e9 flows take at least 2861.0 GiB of memory, and 4.0 are free here", "ask for fewer")
+            ("3.000e9 flows take at least 2861.0 GiB of memory, but only 4.0 GiB are free", "ask for fewer")
         );
     }
 }

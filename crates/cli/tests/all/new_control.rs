@@ -105,7 +105,7 @@ fn wrong_names_and_folders_are_refused_and_nothing_is_written() {
     fs::write(folder.join("full/mine.txt"), "mine").unwrap();
     fs::write(folder.join("file"), "mine").unwrap();
     for (words, said) in [
-        (&["My-Control"][..], "write small letters, digits, - and _, a letter first"),
+        (&["My-Control"][..], "write lower-case letters, digits, - and _, starting with a letter"),
         (&["a+b"], "cannot name a control"),
         (&["dctcp"], "\"dctcp\" is a name of farspan's own"),
         (&["swift"], "is a name of farspan's own"),

@@ -20,12 +20,12 @@ fn seeds_are_a_range_by_two_dots_or_a_dash_and_few_are_told_before_they_run() {
     let (dots, said) = seeds("1..3");
     assert_eq!(seeds("1-3").0, dots);
     assert!(
-        said.contains("note: 3 seeds: no 95% interval will follow, which takes 6, such as 1..6"),
+        said.contains("note: 3 seeds are too few for a 95% interval, which needs 6, such as 1..6"),
         "{said}"
     );
     let (one, said) = seeds("5");
     assert_eq!(one, [5]);
-    assert!(said.contains("note: one seed (5): a number, but no interval; 5 seeds are 1..5"), "{said}");
+    assert!(said.contains("note: one seed (5) gives a number but no interval; for 5 seeds, write 1..5"), "{said}");
     assert!(!seeds("1-6").1.contains("interval"), "six are enough");
     assert!(!stderr(&run(&["--seeds", "1..3", "--quiet"])).contains("note"), "nothing is said if quiet");
     assert!(!stderr(&run(&["--seed", "5"])).contains("seed 5"), "one was asked for");

@@ -225,7 +225,7 @@ fn a_second_sweep_into_one_folder_is_refused() {
     let store = Store::open(&folder.out(), &program).unwrap();
     let output = sweep(&file, &[]);
     assert!(
-        output.status.code() == Some(1) && stderr(&output).contains("another sweep writes"),
+        output.status.code() == Some(1) && stderr(&output).contains("another sweep is writing"),
         "{output:?}"
     );
     drop(store);

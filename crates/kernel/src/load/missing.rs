@@ -113,7 +113,7 @@ mod tests {
             (Missing::Root, "sudo"),
             (Missing::Btf, "CONFIG_DEBUG_INFO_BTF"),
             (Missing::StructOps, "Linux 6.10"),
-            (Missing::Arguments { found: Some(2) }, "with 2 arguments, and farspan's controls read 4"),
+            (Missing::Arguments { found: Some(2) }, "with 2 arguments, but farspan's controls need 4"),
             (Missing::Arguments { found: None }, "Linux 6.10"),
             (Missing::BpfFs, "mount -t bpf bpf /sys/fs/bpf"),
         ] {

@@ -121,7 +121,7 @@ fn bad_values_are_refused_with_a_cure() {
         ("wan.links=8", "wan.links", &["no border switches", "links_per_spine"]),
         ("core_border_links=8", "core_border_links", &["no border switches"]),
         ("core_border_buffer=1MiB", "core_border_buffer", &["no border switches", "topology.wan.buffer"]),
-        ("wan.buffer=1KiB", "wan.buffer", &["holds no packet"]),
+        ("wan.buffer=1KiB", "wan.buffer", &["is too small for a packet"]),
     ];
     for (assignment, key, words) in cases {
         let message = refused(&[&format!("topology.{assignment}")]);

@@ -78,7 +78,7 @@ fn a_control_for_lossless_fabrics_on_ports_that_drop() {
         let said = of(control, &[]);
         assert_eq!(said.len(), 2, "{said:?}");
         let words =
-            format!("{control} was made for lossless fabrics, and ports on the path of intra flows drop");
+            format!("{control} was made for lossless fabrics, but ports on the path of intra flows drop");
         assert!(said[0].starts_with(&words) && said[0].contains("scheme.ports.pfc"), "{said:?}");
     }
     let pool = "scheme.ports.pool={ size = '2GiB' }";
@@ -124,7 +124,7 @@ fn a_control_that_waits_for_marks_that_nobody_sets() {
     let said = of("dctcp", "none");
     assert_eq!(said.len(), 2, "{said:?}");
     assert!(
-        said[0].starts_with("dctcp needs marks, and no port on the path of intra flows sets any"),
+        said[0].starts_with("dctcp needs ECN marks, but no port on the path of intra flows sets them"),
         "{said:?}"
     );
     assert_eq!(of("dctcp", "step"), Vec::<String>::new());
@@ -187,7 +187,7 @@ fn thresholds_above_what_a_buffer_holds_bring_no_mark() {
     };
     let high = of("scheme.ports.red={ min_bytes = '400KB', max_bytes = '1600KB' }");
     assert!(
-        high[0].starts_with("dctcp needs marks, and every port on the path of intra flows begins to mark"),
+        high[0].starts_with("dctcp needs ECN marks, but every port on the path of intra flows has a marking threshold"),
         "{high:?}"
     );
     assert!(of("scheme.ports.red={ min_bytes = '50KB', max_bytes = '1600KB' }").is_empty());
@@ -226,7 +226,7 @@ fn jitter_above_the_time_of_a_packet() {
     let of = |set: &[&str]| about(&warnings("uno/incast-intra", set), "jitter");
     assert!(of(&[]).is_empty() && of(&["host.jitter=100ns"]).is_empty());
     let said = of(&["host.jitter=5us"]);
-    assert!(said[0].starts_with("host.jitter = 5us is more than a packet takes"), "{said:?}");
+    assert!(said[0].starts_with("host.jitter = 5us is longer than the transmission of a packet"), "{said:?}");
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn a_control_that_waits_for_telemetry_that_nobody_writes() {
     let said = of("hpcc", "none");
     assert_eq!(said.len(), 2, "{said:?}");
     assert!(
-        said[0].starts_with("hpcc needs telemetry, and no port on the path of intra flows writes any"),
+        said[0].starts_with("hpcc needs telemetry, but no port on the path of intra flows writes any"),
         "{said:?}"
     );
     let said = of("hpcc", "mpd");
@@ -360,9 +360,9 @@ fn connections_that_nobody_shares_and_groups_whose_flows_share_one() {
     };
     let said = pairs(&[]);
     assert!(
-        said.len() == 1 && said[0].contains("no two flows go from one host to the same other"),
+        said.len() == 1 && said[0].contains("no two flows have the same sender and receiver"),
         "{said:?}"
     );
     let twice = pairs(&["workload.senders=[0, 0, 10, 20]", "measure.fairness_group=incast"]);
-    assert!(twice.len() == 1 && twice[0].contains("count as flows that get nothing"), "{twice:?}");
+    assert!(twice.len() == 1 && twice[0].contains("counts with rate 0"), "{twice:?}");
 }

@@ -144,7 +144,7 @@ fn tables_and_lists_of_tables_are_told_apart() {
     for text in ["[workload]\nkind = 'incast'\n[workload]\n", "[[workload]]\nkind = 'incast'\n[workload]\n"] {
         let message = message(&Request::new(&folder.write("case.toml", text)));
         assert!(
-            message.contains(":3:") && message.contains("such as workload and fault, each is a [[table]]"),
+            message.contains(":3:") && message.contains("for parts that can repeat, such as workload and fault"),
             "{message}"
         );
     }
@@ -195,7 +195,7 @@ fn wrong_shapes_are_refused() {
         ("dual_leaf_spine", "wan.rtt=1us", "wan.rtt", &["is less than", "longer"]),
         ("dual_leaf_spine", "wan.links=0", "wan.links", &["from 1 to"]),
         ("dual_leaf_spine", "core_border_links=0", "core_border_links", &["from 1 to"]),
-        ("dual_leaf_spine", "core_border_buffer=1B", "core_border_buffer", &["holds no packet"]),
+        ("dual_leaf_spine", "core_border_buffer=1B", "core_border_buffer", &["is too small for a packet"]),
         ("parking_lot", "bottlenecks=0", "bottlenecks", &["no path", "at least 1"]),
         ("parking_lot", "bottlenecks=2000", "bottlenecks", &["too long", "to 1000"]),
         ("parking_lot", "hosts=1000000", "hosts", &["4 switches", "keep to"]),
@@ -237,8 +237,8 @@ fn wrong_values_name_the_argument_that_set_them() {
         ("workload.flow_size=16000000GiB", "workload[0].flow_size", &["too large"]),
         ("topology.wan.links=0", "topology.wan.links", &["from 1 to"]),
         ("topology.wan.rtt=10us", "topology.wan.rtt", &["is less than", "longer"]),
-        ("topology.buffer=1KiB", "topology.buffer", &["holds no packet"]),
-        ("topology.core_border_buffer=1KiB", "topology.core_border_buffer", &["holds no packet"]),
+        ("topology.buffer=1KiB", "topology.buffer", &["is too small for a packet"]),
+        ("topology.core_border_buffer=1KiB", "topology.core_border_buffer", &["is too small for a packet"]),
         ("topology.core_border_buffer=0B", "topology.core_border_buffer", &["out of range"]),
         ("workload.iterations=2", "workload.iterations", &["no part of the workload has \"iterations\""]),
         ("topology.hosts=4", "topology.hosts", &["dual_fat_tree has no \"hosts\"", "it has: k"]),
