@@ -62,10 +62,7 @@ mod tests {
             faults_note(&points, &lost.iter().map(of).collect::<Vec<_>>())
         };
         let down = fault("'link_down'");
-        assert_eq!(
-            note(&down, &[0, 3, 0]).unwrap(),
-            "no fault lost a packet in 2 of 3 runs with faults"
-        );
+        assert_eq!(note(&down, &[0, 3, 0]).unwrap(), "no fault lost a packet in 2 of 3 runs with faults");
         assert_eq!(note(&down, &[3]), None);
         assert_eq!(note(&fault("'rate'\nrate = '1Gbps'"), &[0]), None);
         assert_eq!(note(star, &[0]), None);

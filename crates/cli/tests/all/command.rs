@@ -369,7 +369,10 @@ fn runs_that_do_not_pair_are_refused_and_other_settings_named() {
     let other = small_runs(&folder, "other", "gemini", &["--seed", "5"]);
     for (folders, said) in [
         ([&uno, &other], "the runs share no seed: uno has 1, gemini has 5; run both with the same --seeds"),
-        ([&uno, &larger], "cannot be paired at seed 1: flow 0 is 0 -> 240, 65536 B, tag \"incast\" in one and"),
+        (
+            [&uno, &larger],
+            "cannot be paired at seed 1: flow 0 is 0 -> 240, 65536 B, tag \"incast\" in one and",
+        ),
         ([&uno, &later], "nothing to compare: there are only runs of"),
         ([&uno, &format!("{uno}/")], "uno/ is given twice"),
     ] {

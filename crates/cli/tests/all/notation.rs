@@ -25,7 +25,10 @@ fn seeds_are_a_range_by_two_dots_or_a_dash_and_few_are_told_before_they_run() {
     );
     let (one, said) = seeds("5");
     assert_eq!(one, [5]);
-    assert!(said.contains("note: one seed (5) gives a number but no interval; for 5 seeds, write 1..5"), "{said}");
+    assert!(
+        said.contains("note: one seed (5) gives a number but no interval; for 5 seeds, write 1..5"),
+        "{said}"
+    );
     assert!(!seeds("1-6").1.contains("interval"), "six are enough");
     assert!(!stderr(&run(&["--seeds", "1..3", "--quiet"])).contains("note"), "nothing is said if quiet");
     assert!(!stderr(&run(&["--seed", "5"])).contains("seed 5"), "one was asked for");

@@ -147,7 +147,8 @@ fn a_grid_under_one_scheme_has_nothing_beside_it() {
     let out = folder.path("a");
     let output = farspan(&small("run", &["--grid", "topology.buffer=64KiB,1MiB", "--out", &out]));
     let text = stdout(&output);
-    let plot = format!("no table: each point has one scheme; plot the runs: farspan plot {out} --x KEY --y FIELD\n");
+    let plot =
+        format!("no table: each point has one scheme; plot the runs: farspan plot {out} --x KEY --y FIELD\n");
     assert!(output.status.success() && text.ends_with(&plot), "{output:?}");
     let one = farspan(&small("run", &["--grid", "topology.buffer=64KiB", "--out", &out]));
     assert!(stdout(&one).starts_with("1 run done, 1 already complete\n"), "{one:?}");

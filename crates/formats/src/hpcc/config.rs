@@ -91,16 +91,19 @@ const KEYS: &[(&str, Use)] = &[
     ("MULTI_RATE", Use::Unless("0")),
     ("SAMPLE_FEEDBACK", Use::Unless("0")),
     ("L2_BACK_TO_ZERO", Use::Unless("0")),
-    ("GLOBAL_T", Use::Told("0", "is left out: each flow has the base RTT of its own path here")),
+    ("GLOBAL_T", Use::Told("0", "is ignored: in farspan each flow has the base RTT of its own path")),
     (
         "USE_DYNAMIC_PFC_THRESHOLD",
-        Use::Told("1", "is left out: thresholds follow what is free, as there whatever it says"),
+        Use::Told(
+            "1",
+            "is ignored: thresholds follow the free buffer, as in the simulator whatever the value",
+        ),
     ),
     (
         "CLAMP_TARGET_RATE",
-        Use::Of(1, "1", "is left out: a cut always takes the target down to the rate here"),
+        Use::Of(1, "1", "is ignored: in farspan a cut always lowers the target to the rate"),
     ),
-    ("DCTCP_RATE_AI", Use::Of(8, "", "is left out: the window grows by a packet a round trip here")),
+    ("DCTCP_RATE_AI", Use::Of(8, "", "is ignored: in farspan the window grows by one packet per RTT")),
     ("PAUSE_TIME", Use::Nothing),
     ("NIC_TOTAL_PAUSE_TIME", Use::Nothing),
     ("L2_CHUNK_SIZE", Use::Nothing),
@@ -146,7 +149,7 @@ pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(Config, Odd), 
     for (key, used) in KEYS {
         let Some(Entry { line, values }) = entries.0.get(key) else { continue };
         let (neutral, what) = match used {
-            Use::Unless(neutral) => (neutral, "has no counterpart here"),
+            Use::Unless(neutral) => (neutral, "has no counterpart in farspan"),
             Use::Told(neutral, what) => (neutral, *what),
             Use::Of(of, neutral, what) if mode.is_some_and(|(_, mode)| mode == *of) => (neutral, *what),
             Use::Of(..) | Use::Taken | Use::Nothing => continue,
@@ -173,7 +176,7 @@ pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(Config, Odd), 
     config.is_lossy = entries.whole("ENABLE_PFC", 0..=1)?.is_some_and(|(_, on)| on == 0);
     match mode {
         Some(mode) => control(&mut config, mode, &entries, network, &mut odd)?,
-        None => odd.push((1, "has no CC_MODE, which is DCQCN there: name a scheme".to_owned())),
+        None => odd.push((1, "has no CC_MODE, which means DCQCN in the simulator: name a scheme".to_owned())),
     }
     odd.sort_by_key(|(line, _)| *line);
     Ok((config, odd))
@@ -268,7 +271,7 @@ impl<'a> Values<'a> {
         let pairs = values.first().and_then(|count| count.parse::<usize>().ok());
         if pairs.is_none_or(|pairs| pairs.checked_mul(2).and_then(|n| n.checked_add(1)) != Some(values.len()))
         {
-            return flaw(*line, format!("{key} has {} values, and does not count them", values.len()), cure);
+            return flaw(*line, format!("{key} has {} values, but its count differs", values.len()), cure);
         }
         for pair in values[1..].chunks_exact(2) {
             let value = pair[1].parse::<f64>().ok().filter(|value| (0.0..=1e9).contains(value));
@@ -283,7 +286,11 @@ impl<'a> Values<'a> {
                 return Ok(Some((*line, value)));
             }
         }
-        flaw(*line, format!("{key} has nothing for links of {of}"), format!("add a pair for {}", of.as_bps()))
+        flaw(
+            *line,
+            format!("{key} has no value for links of {of}"),
+            format!("add a pair for {}", of.as_bps()),
+        )
     }
 }
 

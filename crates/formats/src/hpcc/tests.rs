@@ -84,7 +84,7 @@ fn hosts_are_numbered_by_their_ids_and_keep_them_as_names() {
     }
     assert_eq!(links.len(), 8);
     assert!(imported.warnings.contains(
-        &"t.txt:7: 2 lines from here on are left out, as there: the file counts 4 links".to_owned()
+        &"t.txt:7: 2 lines from here on are ignored, as in the simulator: the file counts 4 links".to_owned()
     ));
 }
 
@@ -144,7 +144,7 @@ fn what_a_configuration_says_is_in_the_scenario() {
     ] {
         assert!(scenario.contains(said), "{said}: {scenario}");
     }
-    let said = ["c.txt:11: GLOBAL_T is left out: each flow has the base RTT of its own path here"];
+    let said = ["c.txt:11: GLOBAL_T is ignored: in farspan each flow has the base RTT of its own path"];
     assert_eq!(of_config(&imported), said);
 }
 
@@ -183,8 +183,8 @@ fn switches_have_the_simulator_s_buffer_and_pause_unless_they_may_drop() {
     assert_eq!(
         warnings,
         [
-            "c.txt:1: USE_DYNAMIC_PFC_THRESHOLD is left out: thresholds follow what is free, as there whatever it says",
-            "c.txt:1: has no CC_MODE, which is DCQCN there: name a scheme"
+            "c.txt:1: USE_DYNAMIC_PFC_THRESHOLD is ignored: thresholds follow the free buffer, as in the simulator whatever the value",
+            "c.txt:1: has no CC_MODE, which means DCQCN in the simulator: name a scheme"
         ]
     );
 }
@@ -213,9 +213,9 @@ fn marks_are_those_of_the_hosts_rate_in_bytes() {
     assert_eq!(
         warnings,
         [
-            "c.txt:4: DCTCP: a window is cut here, a rate there",
-            "c.txt:11: GLOBAL_T is left out: each flow has the base RTT of its own path here",
-            "c.txt:13: the marks of 100Gbps hold for links of 25Gbps, too: ports have one RED here",
+            "c.txt:4: DCTCP: farspan cuts a window, the simulator a rate",
+            "c.txt:11: GLOBAL_T is ignored: in farspan each flow has the base RTT of its own path",
+            "c.txt:13: the thresholds of 100Gbps are also used for links of 25Gbps: in farspan all ports have one RED",
         ]
     );
     // Alike at both rates.
@@ -258,9 +258,9 @@ fn dcqcn_and_timely_have_the_simulator_s_constants() {
     assert_eq!(
         warnings,
         [
-            "c.txt:4: TIMELY: the slope is divided by the base RTT here, by 20us there",
-            "c.txt:20: RATE_HAI is left out: after five increases each is of five RATE_AI here",
-            "c.txt:21: HAS_WIN 1 has no counterpart here"
+            "c.txt:4: TIMELY: farspan divides the slope by the base RTT, the simulator by 20us",
+            "c.txt:20: RATE_HAI is ignored: in farspan each increase after the fifth is five RATE_AI",
+            "c.txt:21: HAS_WIN 1 has no counterpart in farspan"
         ]
     );
     let (_, warnings) =
@@ -268,14 +268,14 @@ fn dcqcn_and_timely_have_the_simulator_s_constants() {
     assert_eq!(
         warnings,
         [
-            "c.txt:21: HAS_WIN 0 has no counterpart here",
-            "c.txt:22: MIN_RATE is left out: the least rate is 0.001 of the line rate here"
+            "c.txt:21: HAS_WIN 0 has no counterpart in farspan",
+            "c.txt:22: MIN_RATE is ignored: the lowest rate in farspan is 0.001 of the line rate"
         ]
     );
     let (_, warnings) = scenario_of(&config(8));
     assert_eq!(
         warnings.last().unwrap(),
-        "c.txt:24: DCTCP_RATE_AI is left out: the window grows by a packet a round trip here"
+        "c.txt:24: DCTCP_RATE_AI is ignored: in farspan the window grows by one packet per RTT"
     );
 }
 
@@ -333,8 +333,8 @@ fn what_does_not_count_here_is_named() {
     assert_eq!(
         of_config,
         [
-            "c.txt:1: MULTI_RATE has no counterpart here",
-            "c.txt:1: has no CC_MODE, which is DCQCN there: name a scheme",
+            "c.txt:1: MULTI_RATE has no counterpart in farspan",
+            "c.txt:1: has no CC_MODE, which means DCQCN in the simulator: name a scheme",
             "c.txt:3: \"CC_MOD\" is not a known key, and was left out; did you mean \"CC_MODE\"?"
         ]
     );
@@ -377,7 +377,7 @@ fn a_wrong_topology_names_line_problem_and_cure() {
                 FLOWS,
                 None,
             ),
-            "t.txt: no way leads from switch 0 to node 2",
+            "t.txt: there is no path from switch 0 to node 2",
         ),
     ] {
         assert!(message.starts_with(said), "{message}");
@@ -443,9 +443,9 @@ fn a_wrong_configuration_names_line_problem_and_cure() {
     for (message, said) in [
         (
             with("100000000000 400", "50000000000 400"),
-            "c.txt:13: KMIN_MAP has nothing for links of 100Gbps; add a pair",
+            "c.txt:13: KMIN_MAP has no value for links of 100Gbps; add a pair",
         ),
-        (with("KMAX_MAP 2", "KMAX_MAP 3"), "c.txt:12: KMAX_MAP has 5 values, and does not count them"),
+        (with("KMAX_MAP 2", "KMAX_MAP 3"), "c.txt:12: KMAX_MAP has 5 values, but its count differs"),
         (with("100000000000 1600", "100000000000 16"), "c.txt:13: KMIN 400 is above KMAX 16"),
         (
             with("100000000000 0.2", "100000000000 2"),

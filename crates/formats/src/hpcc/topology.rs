@@ -292,7 +292,7 @@ fn check(network: &HpccNetwork) -> Result<(), HpccFlaw> {
     match network.nodes.iter().enumerate().position(is_apart) {
         None => Ok(()),
         Some(id) => {
-            let problem = format!("no way leads from switch {first} to node {id}");
+            let problem = format!("there is no path from switch {first} to node {id}");
             Err((None, problem, "add the missing links".to_owned()))
         }
     }

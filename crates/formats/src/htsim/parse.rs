@@ -170,7 +170,7 @@ fn attribute(
     let value = self::number(n, first, tokens, least, most)?;
     match (key, number, value) {
         ("radix_up" | "queue_up", 2, _) => {
-            return flaw(n, format!("{first} in tier 2, above which there is nothing"), "remove it");
+            return flaw(n, format!("{first} in tier 2, which has no tier above it"), "remove it");
         }
         ("bundle", 0, 2..) => {
             return flaw(n, "a host has one link", "write Bundle 1 in tier 0, or leave it out");
@@ -207,7 +207,7 @@ fn number(n: usize, keyword: &str, tokens: &[&str], least: u64, most: u64) -> Re
 fn queues(tree: &Tree) -> Option<(usize, String)> {
     let lines = tree.tiers.iter().flat_map(|tier| ["queue_up", "queue_down"].map(|key| tier.values.get(key)));
     let (_, line) = lines.flatten().min_by_key(|(_, line)| *line)?;
-    let text = "queues became the buffers of their ports; htsim_uec ignores them, and gives all ports one size (-q): for \
-                that, remove them here and set topology.buffer";
+    let text = "queue sizes became port buffers; htsim_uec ignores them and gives all ports one size (-q): for that, \
+        remove them and set topology.buffer";
     Some((*line, text.to_owned()))
 }

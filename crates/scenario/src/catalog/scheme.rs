@@ -355,7 +355,10 @@ mod tests {
     fn a_whole_scheme_is_no_control() {
         for name in ["uno+x", "uno + rps", "gemini/uno-noec+rps+mds"] {
             let said = said(name);
-            assert!(said.contains("is a whole scheme, but only a congestion control can stand before a +"), "{said}");
+            assert!(
+                said.contains("is a whole scheme, but only a congestion control can stand before a +"),
+                "{said}"
+            );
             assert!(
                 said.contains("has \"unocc\"; write CC+LB with CC one of ") && said.contains("gemini"),
                 "{said}"

@@ -187,7 +187,9 @@ fn thresholds_above_what_a_buffer_holds_bring_no_mark() {
     };
     let high = of("scheme.ports.red={ min_bytes = '400KB', max_bytes = '1600KB' }");
     assert!(
-        high[0].starts_with("dctcp needs ECN marks, but every port on the path of intra flows has a marking threshold"),
+        high[0].starts_with(
+            "dctcp needs ECN marks, but every port on the path of intra flows has a marking threshold"
+        ),
         "{high:?}"
     );
     assert!(of("scheme.ports.red={ min_bytes = '50KB', max_bytes = '1600KB' }").is_empty());

@@ -69,7 +69,10 @@ fn results_of_the_same_run_are_replaced_and_others_stay() {
     let folder = Folder::new("same");
     folder.results("", &run("uno"));
     let error = folder.open(&run("gemini"), &[], false).unwrap_err().to_string();
-    assert!(error.contains("their scheme.name is \"uno\" and this run's is \"gemini\". Choose another --out"), "{error}");
+    assert!(
+        error.contains("their scheme.name is \"uno\" and this run's is \"gemini\". Choose another --out"),
+        "{error}"
+    );
     let error = folder.open(&run("uno").with_seed(2), &[], false).unwrap_err().to_string();
     assert!(error.contains("their seed is 1 and this run's is 2"), "{error}");
     let error = folder.open(&run("uno"), &[1, 2], false).unwrap_err().to_string();
@@ -139,7 +142,10 @@ fn one_command_at_a_time_writes_to_a_folder() {
     let folder = Folder::new("lock");
     let first = folder.open(&run("uno"), &[], false).unwrap();
     let error = folder.open(&run("uno"), &[], true).unwrap_err().to_string();
-    assert!(error.contains(&format!("another run is writing there (process {})", std::process::id())), "{error}");
+    assert!(
+        error.contains(&format!("another run is writing there (process {})", std::process::id())),
+        "{error}"
+    );
     first.finish();
     folder.open(&run("uno"), &[], false).unwrap().finish();
     assert!(!folder.has(LOCK));
@@ -181,7 +187,8 @@ fn a_control_is_another_scheme() {
     folder.results("", &run("dctcp"));
     let error = folder.open_as("Mine", &run("dctcp"), &[], false).unwrap_err();
     assert!(
-        error.is_bad_input() && error.to_string().contains("their scheme is \"dctcp\" and this run's is \"Mine\""),
+        error.is_bad_input()
+            && error.to_string().contains("their scheme is \"dctcp\" and this run's is \"Mine\""),
         "{error}"
     );
     assert!(folder.has("summary.json"));

@@ -144,7 +144,8 @@ fn tables_and_lists_of_tables_are_told_apart() {
     for text in ["[workload]\nkind = 'incast'\n[workload]\n", "[[workload]]\nkind = 'incast'\n[workload]\n"] {
         let message = message(&Request::new(&folder.write("case.toml", text)));
         assert!(
-            message.contains(":3:") && message.contains("for parts that can repeat, such as workload and fault"),
+            message.contains(":3:")
+                && message.contains("for parts that can repeat, such as workload and fault"),
             "{message}"
         );
     }
