@@ -158,7 +158,7 @@ def test_other_results_are_replaced_with_force_alone(tmp_path: Path) -> None:
 
 
 def test_warnings_of_the_world_are_warnings_of_python() -> None:
-    with pytest.warns(UserWarning, match="dctcp needs marks"):
+    with pytest.warns(UserWarning, match="dctcp needs ECN marks"):
         fs.run(INCAST, scheme="dctcp", seed=1, set={**SMALL, "scheme.ports.marking": "none"})
 
 
