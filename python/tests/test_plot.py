@@ -291,7 +291,7 @@ def test_what_is_infinite_stands_above_the_axis() -> None:
     figure = fs.plot.over(swept(**{"20ms": None}), x="topology.wan.rtt", y="fct.inter.p99_us")
     ax = figure.axes[0]
     assert "∞" in [text.get_text() for text in ax.texts]
-    assert "∞: flows did not end" in figure.get_supxlabel().replace("\n", " ")
+    assert "∞: some flows did not finish" in figure.get_supxlabel().replace("\n", " ")
     above = [drawn for drawn in ax.lines if drawn.get_transform() == ax.get_xaxis_transform()]
     assert [np.asarray(drawn.get_xdata())[0] for drawn in above] == [20, 20]
 

@@ -341,7 +341,7 @@ def test_the_command_says_on_ray_what_it_says_here(
 
     said = call("ray")
     assert said == call("local")
-    assert said[0].startswith("farspan: note: 2 seeds: no 95% interval will follow")
+    assert said[0].startswith("farspan: note: 2 seeds are too few for a 95% interval")
     assert any(line.startswith("farspan: warning: transport.start: the first window") for line in said)
     assert len(fs.sweep(file, out=tmp_path / "local").notes) == len(said) - 1
 

@@ -568,9 +568,9 @@ fn what_is_to_be_traced_must_be_there() {
 fn warnings_are_said_by_check_and_by_run() {
     let set = ["--scheme", "dctcp", "--set", "scheme.ports.marking=none"];
     let checked = stdout(&farspan(&[&["check", "uno/incast-mixed"][..], &set].concat()));
-    assert!(checked.contains("# warning: dctcp needs marks"), "{checked}");
+    assert!(checked.contains("# warning: dctcp needs ECN marks"), "{checked}");
     let output = farspan(&[&["run", "uno/incast-mixed"][..], &set, &SMALL].concat());
-    assert!(stderr(&output).contains("farspan: warning: dctcp needs marks"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("farspan: warning: dctcp needs ECN marks"), "{}", stderr(&output));
 }
 
 /// The first line on standard error of a run that is ended there.

@@ -101,7 +101,9 @@ fn the_demo_its_report_and_compare_say_the_same() {
             }
         }
         // The first scene's table has no number of the bottleneck.
-        let noted = document["comparisons"][0]["notes"].to_string().contains("bottleneck: not the same port");
+        let noted = document["comparisons"][0]["notes"]
+            .to_string()
+            .contains("bottleneck: the port differs between schemes");
         assert!(i > 0 || noted && !scene.contains("note: bottleneck"), "{said}");
         // Probes are on in each.
         let series = &page["groups"][i]["arms"][0]["runs"][0]["detail"]["series"]["list"];

@@ -107,9 +107,9 @@ fn wrong_names_and_folders_are_refused_and_nothing_is_written() {
     for (words, said) in [
         (&["My-Control"][..], "write lower-case letters, digits, - and _, starting with a letter"),
         (&["a+b"], "cannot name a control"),
-        (&["dctcp"], "\"dctcp\" is a name of farspan's own"),
-        (&["swift"], "is a name of farspan's own"),
-        (&["uno"], "is a name of farspan's own"),
+        (&["dctcp"], "farspan already uses the name \"dctcp\""),
+        (&["swift"], "farspan already uses the name"),
+        (&["uno"], "farspan already uses the name"),
         (&["match"], "is a word of Rust, or a crate that yours depends on"),
         (&["farspan-x"], "a crate that yours depends on"),
         (&["mine", "full"], "full: exists and is not an empty folder"),

@@ -56,7 +56,9 @@ fn a_sweep_says_that_its_seeds_are_few() {
             "scenario = \"uno/incast-intra\"\nseeds = {seeds}\n[grid]\n\"workload.flow_size\" = [\"4KiB\"]\n"
         )
     };
-    for (seeds, words) in [("\"1-2\"", "note: 2 seeds: no 95% interval"), ("3", "note: one seed (3)")] {
+    for (seeds, words) in
+        [("\"1-2\"", "note: 2 seeds are too few for a 95% interval"), ("3", "note: one seed (3)")]
+    {
         std::fs::write(&file, text(seeds)).unwrap();
         let output = farspan(&["sweep", &file, "-o", &folder.path(&seeds.replace('"', ""))]);
         assert!(output.status.success() && stderr(&output).contains(words), "{seeds}: {}", stderr(&output));

@@ -243,7 +243,7 @@ fn a_file_says_itself_whether_it_is_a_scenario_or_a_sweep() {
     for option in [["--scheme", "uno"], ["--seeds", "1..3"], ["--set", "topology.k=4"], ["--same", "coding"]]
     {
         let said = refused(&[&["sweep", &sweep][..], &option].concat());
-        assert!(said.contains(option[0]) && said.contains("write it there"), "{said}");
+        assert!(said.contains(option[0]) && said.contains("set it in the file"), "{said}");
     }
     let said = refused(&["sweep", &neither]);
     assert!(said.contains("n.toml: neither a scenario nor a sweep"), "{said}");
@@ -282,7 +282,10 @@ fn bad_input_exits_with_2_and_leaves_nothing() {
     // Without a folder, as well.
     let (lone, several) =
         (refused(&small("run", &["--force"])), refused(&small("run", &[two[0], two[1], "--force"])));
-    assert!(lone.contains("give --out <DIR>") && several.contains("replaces nothing"), "{lone} {several}");
+    assert!(
+        lone.contains("give --out <DIR>") && several.contains("does not work for a sweep"),
+        "{lone} {several}"
+    );
     for (more, said) in [
         (&["--scheme", "uno,osca"][..], "did you mean \"oscar\"?"),
         (&["--scheme", "uno,"], "a name is missing"),

@@ -98,7 +98,7 @@ fn flows_go_between_these_hosts_and_count_from_the_second_second() {
     assert!(
         imported.warnings.iter().any(|w| w.starts_with("f.txt:4: the start is not a whole number of ns"))
     );
-    assert!(imported.warnings.iter().any(|w| w.starts_with("f.txt:5: 1 lines from here on are left out")));
+    assert!(imported.warnings.iter().any(|w| w.starts_with("f.txt:5: 1 lines from here on are ignored")));
     let early = import(STAR, "1\n2 1 3 100 200000 0.5\n", None).unwrap();
     assert_eq!((early.zero, early.rows[0].start_ns), (Duration::ZERO, 500_000_000));
 }

@@ -114,7 +114,7 @@ fn bundles_queues_and_delays_of_a_tier_are_kept_where_no_generator_has_them() {
     assert_eq!((imported.switches, imported.generator.as_deref()), (4 + 2, None));
     let [warning] = &imported.warnings[..] else { panic!("{:?}", imported.warnings) };
     assert!(
-        warning.starts_with("t.topo:7: queues became") && warning.contains("topology.buffer"),
+        warning.starts_with("t.topo:7: queue sizes became") && warning.contains("topology.buffer"),
         "{warning}"
     );
     let network = network(&imported);

@@ -123,7 +123,7 @@ fn wrong_files_name_line_column_key_and_cure() {
         ("[[link]]\nrate = '0Gbps'", "2:8", "link[0].rate", &["out of range", "from 1Mbps"]),
         ("[[link]]\ndelay = '11s'", "2:9", "link[0].delay", &["to 10s"]),
         ("[[link]]\nrtt = '21s'", "2:7", "link[0].rtt", &["to 20s"]),
-        ("[[link]]\ndelay = '1ms'\nrtt = '2ms'", "3:7", "link[0].rtt", &["stands beside delay", "give one"]),
+        ("[[link]]\ndelay = '1ms'\nrtt = '2ms'", "3:7", "link[0].rtt", &["are given", "give one"]),
         ("[[link]]\ncount = 0", "2:9", "link[0].count", &["from 1 to 4096"]),
         ("[[link]]\nbuffer = '0B'", "2:10", "link[0].buffer", &["out of range"]),
         ("[defaults]\nrate = '0Gbps'", "2:8", "defaults.rate", &["out of range"]),
@@ -206,7 +206,7 @@ fn wrong_links_and_groups_are_refused_where_they_stand() {
         (
             format!("{TWO}[[ecmp]]\nswitch = 's0'\nto = 's1'\nvia = 's1#x'"),
             "18:7: ecmp[0].via: ",
-            &["no number of a parallel link"],
+            &["not a number of a parallel link"],
         ),
         (
             format!("{TWO}[[ecmp]]\nswitch = 's0'\nto = 's1'\nvia = 's1#2'"),

@@ -135,7 +135,7 @@ fn an_rtt_takes_the_place_of_the_delay_that_it_is_set_over_but_not_of_one_beside
     assert!(error.contains("both rtt = \"4ms\" and delay = \"4ms\" are given"), "{error}");
     let both = table("delay").replace("delay", "rtt = '2ms'\ndelay");
     let error = folder.error(&both, &[]);
-    assert!(error.starts_with("DIR/run.toml:8:7: topology.link[\"west-*\"].rtt: rtt"), "{error}");
+    assert!(error.starts_with("DIR/run.toml:8:7: topology.link[\"west-*\"].rtt: both rtt"), "{error}");
 }
 
 #[test]

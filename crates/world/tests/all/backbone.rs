@@ -64,7 +64,7 @@ fn the_base_round_trip_is_that_of_the_scenario() {
     assert_eq!(intra, Duration::from_us(8) + Duration::from_ps(4 * (332_800 + 5120)));
     let near = world(&["topology.wan.rtt=20us"]);
     assert_eq!(near.inter.unwrap().base_rtt, Duration::from_us(20));
-    assert!(refused(&["topology.wan.rtt=10us"]).contains("is less than the 10.02752us"));
+    assert!(refused(&["topology.wan.rtt=10us"]).contains("is less than 10.02752us"));
 }
 
 #[test]

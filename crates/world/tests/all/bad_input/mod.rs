@@ -187,7 +187,12 @@ fn wrong_shapes_are_refused() {
         ("leaf_spine", "leaves=0", "leaves", &["from 1 to"]),
         ("leaf_spine", "spines=5000", "spines", &["out of range", "to 4096"]),
         ("leaf_spine", "uplink_rate=0Gbps", "uplink_rate", &["out of range"]),
-        ("leaf_spine", "uplink_rate=300Gbps", "oversubscription", &["no whole number", "topology.spines"]),
+        (
+            "leaf_spine",
+            "uplink_rate=300Gbps",
+            "oversubscription",
+            &["not need a whole number", "topology.spines"],
+        ),
         ("leaf_spine", "oversubscription=3", "oversubscription", &["at 3:1, 8 hosts of 100Gbps"]),
         ("leaf_spine", "oversubscription=[2, 2]", "oversubscription", &["at its leaves only", "one number"]),
         ("leaf_spine", "k=4", "k", &["leaf_spine has no \"k\"", "it has: leaves"]),
@@ -479,7 +484,11 @@ fn wrong_faults_are_refused() {
         ("kind = 'link_down'\nlinks = 'wan'", "links", &["link is also given", "links by tier"]),
         ("kind = 'link_down'\nshare = 0.0", "share", &["out of range", "above 0"]),
         ("kind = 'link_down'\nshare = 1.5", "share", &["out of range", "at most 1"]),
-        ("kind = 'link_down'\nshare = 0.01", "share", &["0.01 of 1 links is none", "at least 1.000"]),
+        (
+            "kind = 'link_down'\nshare = 0.01",
+            "share",
+            &["0.01 of 1 links is less than one link", "at least 1.000"],
+        ),
         ("kind = 'link_down'\nprobability = 0.1", "probability", &["link_down has no", "withdraw_delay"]),
         ("kind = 'link_down'\nat = '3ms'\nuntil = '2ms'", "until", &["begins at 3ms", "later"]),
         ("kind = 'link_down'\nat = '300s'", "at", &["out of range", "to 281s"]),
@@ -548,7 +557,7 @@ fn headers_go_back_neither_through_a_proxy_nor_to_other_programs() {
         ..Request::new("proxy/degree")
     };
     let emulated = Request { set, is_idle: true, ..Request::new("ndp/incast") };
-    for (request, word) in [(through, "or remove the proxy"), (emulated, "those of other programs")] {
+    for (request, word) in [(through, "or remove the proxy"), (emulated, "packets of other programs")] {
         let message = message(&request);
         for word in ["scheme.ports.return_to_sender: ", "write scheme.ports.return_to_sender = false", word] {
             assert!(message.contains(word), "{message}");
@@ -577,7 +586,8 @@ fn receivers_that_take_packets_in_order_alone_have_no_proxy_before_them() {
     let set =
         ["scheme.proxy.kind=streamlined", "scheme.inter.recovery=go_back_n"].map(str::to_owned).to_vec();
     let message = message(&Request { set, ..Request::new("proxy/degree") });
-    let words = ["scheme.inter.recovery: ", "a proxy sends on what it has", "or remove scheme.proxy"];
+    let words =
+        ["scheme.inter.recovery: ", "a proxy forwards packets as they arrive", "or remove scheme.proxy"];
     words.iter().for_each(|word| assert!(message.contains(word), "{message}"));
 }
 
