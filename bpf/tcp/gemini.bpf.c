@@ -21,7 +21,7 @@ struct gemini_params {
 	__u32 h_max_millipkts;       /* largest h, at most 4,000,000 (section III-C: 5 packets) */
 	__u32 h_fixed_millipkts;     /* h itself, at most 4,000,000; 0: in proportion to C x RTT */
 	__u32 beta_ppm;              /* the cut for delay, at most 500,000 (Table IV: 0.2) */
-	__u32 delay_threshold_us;    /* T: a longer queueing delay is congestion of the wide area (Table IV: 5 ms) */
+	__u32 delay_threshold_us;    /* T: a longer queueing delay means congestion in the WAN (Table IV: 5 ms) */
 	__u32 gain_ppm;              /* weight of the newest window in the average share of marks, 1 to 1,000,000 (DCTCP: 1/16) */
 	__u32 alpha_start_ppm;       /* that average at the start, at most 1,000,000 (DCTCP: 1) */
 	__u32 base_rtt_us;           /* RTT_base; 0: the smallest round trip of the connection (Table III) */

@@ -24,8 +24,8 @@ struct unocc_params {
 	__u64 k_bytes;               /* K of the decrease, at most 2^28; 0: C x intra_rtt / 7 (Table 2) */
 	__u32 intra_rtt_us;          /* base round trip inside a datacenter, the epoch period, 1 to 1,000,000 (Table 2: 14 us) */
 	__u32 base_rtt_us;           /* base round trip of the path; 0: the smallest of the connection */
-	__u32 base_rtt_floor_us;     /* a base round trip that is measured counts as this at least: see learn_base */
-	__u32 tolerance_us;          /* up to this delay the real queues count as empty: one packet of others at each hop */
+	__u32 base_rtt_floor_us;     /* least value of a measured base round trip: see learn_base */
+	__u32 tolerance_us;          /* real queues count as empty up to this delay: one packet of others at each hop */
 	__u32 alpha_ppm;             /* increase a round trip, as a part of the BDP, 1 to 1,000,000 (Table 2: 0.001) */
 	__u32 beta_ppm;              /* Quick Adapt acts below this part of the window, 1 to 1,000,000 (Table 2: 0.5) */
 	__u32 gain_ppm;              /* weight of the newest epoch in the average share of marks, 1 to 1,000,000 (0.5) */

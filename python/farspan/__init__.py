@@ -1,4 +1,4 @@
-"""farspan: one transport for traffic inside and across datacenters. This release simulates.
+"""farspan simulates traffic inside and across datacenters, packet by packet.
 
 >>> import farspan as fs
 >>> result = fs.run("uno/incast-mixed", set={"workload.flow_size": "64KiB"})

@@ -19,7 +19,7 @@ def compare(folders: Iterable[str | os.PathLike[str]], *, baseline: str | None =
     folders : iterable of path
         Folders that ``run(..., out=...)`` or ``farspan run --out`` wrote, or folders of such folders.
     baseline : str, optional
-        The scheme that the others are put in proportion to; by default what the first folder holds.
+        The scheme that ratios are over; by default that of the first folder.
 
     Returns
     -------

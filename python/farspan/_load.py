@@ -73,7 +73,7 @@ def _summary(folder: Path) -> dict[str, Any]:
     except FileNotFoundError:
         cure = "run a scenario with out=" + repr(str(folder))
         if any(folder.glob("*.parquet*")):
-            cure += "; the one there was killed before its end"
+            cure += "; the run there was killed before it finished"
         raise FileNotFoundError(f"{path}: no results here; {cure}") from None
     try:
         summary = json.loads(text)

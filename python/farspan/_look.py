@@ -1,4 +1,4 @@
-"""What there is, and what a scenario means, without running it."""
+"""Lists what is built in, and checks a scenario without running it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def schemes() -> list[str]:
 
 @dataclass(frozen=True)
 class Path:
-    """What a path adds up to in an empty network.
+    """A path in an empty network.
 
     Attributes
     ----------
@@ -98,9 +98,9 @@ class Check:
     flows, payload_bytes : int
         Flows, and their payload.
     packet_hops : int
-        About how much work a run is: packets that finish transmission on a link, without retransmissions.
+        Estimated work of a run: packets that finish transmission on a link, without retransmissions.
     memory_bytes : int
-        About how much memory the flows and samples take, beside the network.
+        Estimated memory of flows and samples, without the network.
     offered_load : dict
         Load by tier and direction; ``None`` where all comes at one instant.
     transient : bool
@@ -108,7 +108,7 @@ class Check:
     intra, inter : Path or None
         The farthest pair inside a site, and a pair between sites.
     warnings : list of str
-        What is odd, but no error.
+        Warnings: things that are odd but not errors.
     """
 
     scenario: str

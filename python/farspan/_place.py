@@ -87,7 +87,7 @@ def _as_imported(start: list[str]) -> list[dict[str, str]]:
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
         problem = f"cannot be imported by other processes ({said[-1]})"
-        raise ScenarioError(problem, argument="control", cure="make its file one that can be imported by itself")
+        raise ScenarioError(problem, argument="control", cure="make its file importable by itself")
     found: list[dict[str, str]] = json.loads(done.stdout)
     return found
 
@@ -97,9 +97,9 @@ def _refuse_changes(control: type[Control], there: dict[str, str]) -> None:
     for name in [*here, *there]:
         mine, theirs = here.get(name, "not there"), there.get(name, "not there")
         if mine != theirs:
-            problem = f"{name} is {mine}, and {theirs} in its file, which every run of a sweep imports anew"
+            problem = f"{name} is {mine}, and {theirs} in its file, which every run of a sweep imports again"
             own = f"class Changed({control.__name__}): {name.rpartition('.')[2]} = ..."
-            raise ScenarioError(problem, argument="control", cure=f"give a subclass that stands in a file: {own}")
+            raise ScenarioError(problem, argument="control", cure=f"give a subclass that is defined in a file: {own}")
 
 
 def _function(value: object) -> str | None:
@@ -126,7 +126,7 @@ def _package_module(name: str) -> ModuleType:
 def _file(path: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(IMPORTED, path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no module of Python")
+        raise ImportError(f"{path} is not a module of Python")
     module = sys.modules[IMPORTED] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -15,7 +15,7 @@ from typing import Any
 UNDER_WAY = ".under-way"
 # As the store says it.
 CHANGED = (
-    "its scenario is not the one that the sweep began with; leave the files that it reads alone while a sweep runs, "
+    "its scenario has changed since the sweep began; do not edit the files of a sweep while it runs, "
     "and start it again"
 )
 # Of a failed run's standard error.
@@ -104,7 +104,7 @@ def run_one(out: str, name: str, arguments: list[str], scenario: str, cwd: str) 
             lines = [line.removeprefix("farspan: ") for line in said.splitlines() if not line.startswith(aside)]
             return "\n".join(lines[-LINES:]) or f"exit status {code}"
         if not _is_whole(folder):
-            return "it ended well, but left no whole result"
+            return "it exited without an error, but left no complete result"
         if (folder / "scenario.toml").read_text(encoding="utf-8") != scenario:
             return CHANGED
         _keep(folder, Path(out, name))

@@ -50,13 +50,13 @@ def request(
     text(profile, "profile", '"paper" or "artifact"')
     if not isinstance(set, Mapping | None):
         cure = 'give values by path: set={"topology.k": 4}'
-        raise ScenarioError(f"{set!r} is no mapping", argument="set", cure=cure)
+        raise ScenarioError(f"{set!r} is not a mapping", argument="set", cure=cure)
     assignments = [f"{_path(path)}={toml(value, path)}" for path, value in (set or {}).items()]
     if isinstance(scenario, Mapping):
         return Request(MAPPING, _document({"name": "scenario"} | dict(scenario)), scheme, profile, seed, assignments)
     if not isinstance(scenario, str | os.PathLike):
         cure = "give the name of a scenario, a file or a mapping; farspan.scenarios() lists the names"
-        raise ScenarioError(f"{scenario!r} is no scenario", argument="scenario", cure=cure)
+        raise ScenarioError(f"{scenario!r} is not a scenario", argument="scenario", cure=cure)
     return Request(os.fspath(scenario), None, scheme, profile, seed, assignments)
 
 
@@ -65,7 +65,7 @@ def folder(out: object) -> Path | None:
     if out is None:
         return None
     if not isinstance(out, str | os.PathLike) or "\0" in os.fspath(out):
-        raise ScenarioError(f"{out!r} is no folder", argument="out", cure="give the path of a folder")
+        raise ScenarioError(f"{out!r} is not a folder", argument="out", cure="give the path of a folder")
     return Path(out)
 
 
@@ -74,7 +74,7 @@ def _document(scenario: Mapping[str, object]) -> str:
     lines = []
     for key, value in scenario.items():
         if not isinstance(key, str):
-            raise ScenarioError(f"{key!r} is no key", argument="scenario", cure="give keys as text")
+            raise ScenarioError(f"{key!r} is not a key", argument="scenario", cure="give keys as text")
         lines.append(f"{_string(key, key)} = {toml(value, key, 'scenario')}\n")
     return "".join(lines)
 
@@ -105,7 +105,7 @@ def _one(scheme: object) -> None:
 def _path(path: object) -> str:
     if not isinstance(path, str):
         cure = 'give paths as text: set={"topology.k": 4}'
-        raise ScenarioError(f"{path!r} is no path", argument="set", cure=cure)
+        raise ScenarioError(f"{path!r} is not a path", argument="set", cure=cure)
     if "=" in path:
         cure = 'give the value apart: set={"topology.k": 4}'
         raise ScenarioError('a path has no "="', argument=f"set={{{path!r}: ...}}", cure=cure)
@@ -154,7 +154,7 @@ def toml(value: object, path: str = "", argument: str = "set", depth: int = 0) -
     """
     if depth > DEEPEST:
         cure = "give plain values; does a list or mapping contain itself?"
-        problem = f"values stand in more than {DEEPEST} others"
+        problem = f"values are nested more than {DEEPEST} deep"
         raise ScenarioError(problem, argument=argument, key=path or None, cure=cure)
     if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()
@@ -179,7 +179,7 @@ def toml(value: object, path: str = "", argument: str = "set", depth: int = 0) -
 
 def _pair(key: object, value: object, path: str, argument: str, depth: int) -> str:
     if not isinstance(key, str):
-        raise ScenarioError(f"{key!r} is no key", argument=argument, key=path or None, cure="give keys as text")
+        raise ScenarioError(f"{key!r} is not a key", argument=argument, key=path or None, cure="give keys as text")
     here = f"{path}.{key}" if path else key
     return f"{_string(key, here, argument)} = {toml(value, here, argument, depth)}"
 

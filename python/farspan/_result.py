@@ -55,7 +55,7 @@ class Result:
 
     @property
     def seed(self) -> int:
-        """The seed of all draws."""
+        """The seed of all random draws."""
         return int(self.summary["seed"])
 
     @property

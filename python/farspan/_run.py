@@ -89,7 +89,7 @@ def run(
 ) -> Result | Runs:
     """Run a scenario, for one seed or several.
 
-    Other Python threads go on meanwhile, and several runs can go on side by side. Ctrl-C ends the run early: with
+    Other Python threads keep running, and several runs can run side by side. Ctrl-C ends the run early: with
     `out` the partial results are written there, marked ``partial``, for :func:`load` to read; without it they are
     discarded. Then ``KeyboardInterrupt`` is raised.
 
@@ -102,18 +102,18 @@ def run(
         The scheme, such as ``"uno-noec"`` (see :func:`schemes`), ``"unocc+rps"``, or ``"A/B"`` for flows inside a
         datacenter and between them; by default the scenario's.
     control : class or mapping, optional
-        A subclass of :class:`Control`, in the place of the scheme's congestion control, whose path selector, recovery,
-        coding and marking at ports stay; or ``{"intra": ..., "inter": ...}``. Slow: for prototypes. The results bear
-        the class' name as their scheme; seeds run one after another.
+        A subclass of :class:`Control` that replaces the scheme's congestion control; or
+        ``{"intra": ..., "inter": ...}``. The scheme's path selector, recovery, coding and marking at ports stay. Slow:
+        for prototypes. Results have the class name as their scheme. Seeds run one after another.
     profile : str, optional
         ``"paper"`` or ``"artifact"``; by default the scenario's.
     seed : int, optional
-        The seed of all draws; by default the scenario's.
+        The seed of all random draws; by default the scenario's.
     seeds : iterable of int, or str, optional
-        Several seeds instead, such as ``range(1, 7)`` or ``"1..6"`` (both ends included): they run side by side on the
-        cores there are. A 95% interval takes six.
+        Several seeds instead, such as ``range(1, 7)`` or ``"1..6"`` (both ends included): they run side by side on all
+        cores. A 95% interval needs six.
     threads : int
-        Most threads of each run; the result is the same.
+        Maximum number of threads per run; the result is the same.
     engine : str
         ``"windowed"`` (fast) or ``"oracle"`` (plain); the result is the same.
     set : mapping, optional
@@ -127,11 +127,11 @@ def run(
     pcap : sequence of str
         Ports whose packets to capture in ``out/trace/ports.pcapng``, by name or pattern.
     force : bool
-        Replace what stands in `out`, whatever it is.
+        Replace whatever is in `out`.
     progress : bool or callable, optional
         ``True``: a bar of rich or tqdm, if one is installed; a callable: called about 20 times a second with a
-        :class:`Progress`, on the calling thread; what it raises ends the run. By default a bar if there is
-        somebody to see it.
+        :class:`Progress`, on the calling thread; an exception in it ends the run. By default a bar if
+        somebody can see it.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def _selected(words: Sequence[str], argument: str, out: object) -> list[str]:
     if isinstance(words, str):
         raise ScenarioError(f"{words!r} is text", argument=argument, cure=f"give a list: [{words!r}]")
     if words and out is None:
-        raise ScenarioError("traces are files", argument=argument, cure="give out, the folder for them")
+        raise ScenarioError("traces need a folder", argument=argument, cure="give out, the folder for them")
     return list(words)
 
 
@@ -213,6 +213,6 @@ def _seeds(seed: int | None, seeds: Iterable[int] | str | None) -> list[int] | N
         raise ScenarioError(f"{seeds!r} is not several seeds", argument="seeds", cure=cure)
     checked = [whole(one, 0, LARGEST_SEED, "seeds") for one in seeds]
     if not checked or len(checked) != len({*checked}):
-        problem = "a seed is there twice" if checked else "there are none"
+        problem = "a seed is given twice" if checked else "it has no seeds"
         raise ScenarioError(problem, argument="seeds", cure="give different ints, such as range(1, 7)")
     return checked

@@ -49,7 +49,7 @@ class Sweep:
     rows : list of dict
         A row for each run: its parameters, the numbers of its summary, ``status`` and ``error``.
     reused : int
-        How many of the rows are of runs that were there already.
+        Number of rows whose runs were already complete.
     notes : list of str
         What runs warn of, each text once, and a note where faults lost nothing: what ``farspan sweep`` says.
     """
@@ -89,10 +89,9 @@ def sweep(
     jobs: int | None = None,
     progress: bool | Listener | None = None,
 ) -> Sweep:
-    """Run every point of a sweep that is not in its folder yet.
+    """Run the points of a sweep. Points that are already complete in its folder are skipped.
 
-    Each run has a process of its own. What is there whole is never run again; a sweep that was interrupted goes on
-    where it was.
+    Each run has its own process. An interrupted sweep continues where it stopped.
 
     Parameters
     ----------
@@ -112,7 +111,7 @@ def sweep(
         ``RAY_ADDRESS`` is connected to, else one on this machine. All its nodes must see `out` and the scenario files
         under one path, and have this version of farspan.
     jobs : int, optional
-        Runs at a time; by default as many as there are cores.
+        Number of runs at a time; by default the number of cores.
     progress : bool or callable, optional
         As for :func:`run`.
 
@@ -154,7 +153,7 @@ def sweep(
     done = execute(_plan(sweep, out, jobs, control), ray, None if jobs is None else int(jobs), progress)
     if done.failed:
         first = done.failed[0]["error"]
-        warnings.warn(f"{len(done.failed)} of {len(done.rows)} runs failed, the first one: {first}", stacklevel=2)
+        warnings.warn(f"{len(done.failed)} of {len(done.rows)} runs failed; the first error: {first}", stacklevel=2)
     for note in done.notes:
         warnings.warn(note.removeprefix("warning: ").removeprefix("note: "), stacklevel=2)
     return done

@@ -27,7 +27,7 @@ def sweep_on_ray(words: list[str]) -> int:
     except RunError as error:
         return _end(str(error), 1)
     except KeyboardInterrupt:
-        return _end("interrupted; the same command goes on where it stopped", 130)
+        return _end("interrupted; run the same command again to continue", 130)
     # Tables say what their runs warn of.
     if as_json or not tables:
         for note in done.notes:
@@ -38,8 +38,8 @@ def sweep_on_ray(words: list[str]) -> int:
         print(f"{tables}{_text(done, counts)}\n{ending}", end="")
     if not done.failed:
         return 0
-    first = f"{len(done.failed)} of {len(done.rows)} runs failed, the first one with: {done.failed[0]['error']}"
-    return _end(f"{first}; {done.folder}/runs.parquet has every error, and the next sweep tries them again", 1)
+    first = f"{len(done.failed)} of {len(done.rows)} runs failed; the first error: {done.failed[0]['error']}"
+    return _end(f"{first}. {done.folder}/runs.parquet has every error. Run the sweep again to retry them", 1)
 
 
 def _document(done: Sweep, counts: Counter[str], wall_time_s: float, comparisons: list[object]) -> str:
@@ -51,7 +51,7 @@ def _document(done: Sweep, counts: Counter[str], wall_time_s: float, comparisons
 
 
 def _text(done: Sweep, counts: Counter[str]) -> str:
-    parts = [(done.reused, "of them were there"), (counts["failed"], "failed"), (counts["not_run"], "not run")]
+    parts = [(done.reused, "already complete"), (counts["failed"], "failed"), (counts["not_run"], "not run")]
     told = "".join(f", {count} {what}" for count, what in parts if count)
     files = f"data set: {done.folder}/runs.parquet, views for DuckDB: {done.folder}/views.sql"
     runs = "run" if counts["done"] == 1 else "runs"

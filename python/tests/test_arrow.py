@@ -81,7 +81,7 @@ def test_buffers_outlive_the_result() -> None:
 
 
 def test_unfinished_flows_are_null() -> None:
-    with pytest.warns(UserWarning, match="not ended"):
+    with pytest.warns(UserWarning, match="not finished"):
         flows = fs.run("uno/incast-mixed", set={"stop.time": "1ms"}).flows
     assert flows.column("fct_ns") == pa.table(flows).column("fct_ns").to_pylist() == [None] * 8
 

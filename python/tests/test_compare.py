@@ -55,7 +55,7 @@ def test_what_does_not_pair_is_named(both: Path, tmp_path: Path) -> None:
         fs.compare([both], baseline="nobody")
     with pytest.raises(FileNotFoundError, match="is not a folder"):
         fs.compare([both, tmp_path / "nowhere"])
-    with pytest.raises(FileNotFoundError, match="holds no run"):
+    with pytest.raises(FileNotFoundError, match="no run in this folder or below"):
         fs.report(tmp_path)
     with pytest.raises(TypeError, match="give a list"):
         fs.compare(str(both))

@@ -46,8 +46,8 @@ def test_a_bad_file_is_named_with_line_column_key_and_cure(tmp_path: Path) -> No
         ({"seed": 2**63}, "seed", "from 0 to"),
         ({"seed": True}, "seed", "not a whole number"),
         ({"seed": 1.5}, "seed", "not a whole number"),
-        ({"seeds": []}, "seeds", "there are none"),
-        ({"seeds": [1, 1]}, "seeds", "there twice"),
+        ({"seeds": []}, "seeds", "it has no seeds"),
+        ({"seeds": [1, 1]}, "seeds", "given twice"),
         ({"seeds": "3..1"}, 'seeds="3..1"', "write the smaller one first"),
         ({"seeds": 5}, "seeds", 'give seed=5 for that one, or seeds=range(1, 6) or seeds="1..5" for 5 of them'),
         ({"seeds": 1}, "seeds", "give seed=... for one seed"),
@@ -115,7 +115,7 @@ def test_folders_without_results_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no results here; run a scenario with out="):
         fs.load(tmp_path / "nowhere")
     (tmp_path / "flows.parquet.partial").touch()
-    with pytest.raises(FileNotFoundError, match="killed before its end"):
+    with pytest.raises(FileNotFoundError, match="killed before it finished"):
         fs.load(tmp_path)
     (tmp_path / "summary.json").write_text("{")
     with pytest.raises(ValueError, match="not JSON"):

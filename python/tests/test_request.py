@@ -86,7 +86,7 @@ def test_a_scenario_can_be_a_mapping() -> None:
         ({"base": INCAST, "workload": {"flow_size": "4 parsecs"}}, "workload.flow_size", "is not a size"),
         ({"base": "uno/none"}, "base", "neither a built-in scenario"),
         ({"base": INCAST, "topology": {"k": None}}, "topology.k", "has no TOML form"),
-        ({"base": INCAST, "topology": {4: 8}}, "topology", "is no key"),
+        ({"base": INCAST, "topology": {4: 8}}, "topology", "is not a key"),
     ],
 )
 def test_errors_of_a_mapping_name_the_key(scenario: dict[str, object], key: str, said: str) -> None:

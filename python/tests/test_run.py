@@ -87,7 +87,7 @@ def test_iterations_of_collectives_are_a_table() -> None:
 
 
 def test_flows_left_over_are_warned_about() -> None:
-    with pytest.warns(UserWarning, match="flows had not ended at stop.time") as caught:
+    with pytest.warns(UserWarning, match="flows had not finished at stop.time") as caught:
         result = fs.run(INCAST, set={"stop.time": "1ms"})
     assert result.summary["flows"]["finished"] == 0
     assert Path(caught[0].filename).name == "test_run.py"
@@ -147,7 +147,7 @@ def test_lists_are_those_of_the_command() -> None:
 def test_other_results_are_replaced_with_force_alone(tmp_path: Path) -> None:
     fs.run(INCAST, seed=1, set=SMALL, out=tmp_path)
     fs.run(INCAST, seed=1, set=SMALL, out=tmp_path)
-    with pytest.raises(fs.ScenarioError, match="seed is 1 there, 2 here") as caught:
+    with pytest.raises(fs.ScenarioError, match="their seed is 1 and this run's is 2") as caught:
         fs.run(INCAST, seed=2, set=SMALL, out=tmp_path)
     assert caught.value.argument == "out"
     fs.run(INCAST, seed=2, set=SMALL, out=tmp_path, force=True)
@@ -158,13 +158,13 @@ def test_other_results_are_replaced_with_force_alone(tmp_path: Path) -> None:
 
 
 def test_warnings_of_the_world_are_warnings_of_python() -> None:
-    with pytest.warns(UserWarning, match="dctcp needs marks"):
+    with pytest.warns(UserWarning, match="dctcp needs ECN marks"):
         fs.run(INCAST, scheme="dctcp", seed=1, set={**SMALL, "scheme.ports.marking": "none"})
 
 
 def test_a_control_is_another_scheme_than_the_one_it_replaced(tmp_path: Path) -> None:
     fs.run(INCAST, scheme="dctcp", seed=1, set=SMALL, out=tmp_path)
-    with pytest.raises(fs.ScenarioError, match='scheme is "dctcp" there, "Dctcp" here'):
+    with pytest.raises(fs.ScenarioError, match='their scheme is "dctcp" and this run.s is "Dctcp"'):
         fs.run(INCAST, scheme="dctcp", control=Dctcp, seed=1, set=SMALL, out=tmp_path)
     fs.run(INCAST, scheme="dctcp", control=Dctcp, seed=1, set=SMALL, out=tmp_path, force=True)
     fs.run(INCAST, scheme="dctcp", control=Dctcp, seed=1, set=SMALL, out=tmp_path)

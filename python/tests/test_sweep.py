@@ -112,9 +112,9 @@ def test_what_a_control_left_goes_on_with_that_control_alone(tmp_path: Path) -> 
     assert text.read_text().startswith('control = "Dctcp"\n')
     again = fs.sweep(text, control=Dctcp)
     assert (again.folder, again.reused) == (tmp_path / "s", len(mine.rows))
-    with pytest.raises(fs.ScenarioError, match='"Dctcp", a control in Python, and it is not there'):
+    with pytest.raises(fs.ScenarioError, match='"Dctcp", a control in Python, which is not given'):
         fs.sweep(text)
-    with pytest.raises(fs.ScenarioError, match='and not with "Dctcp/scheme"'):
+    with pytest.raises(fs.ScenarioError, match='not "Dctcp/scheme"'):
         fs.sweep(text, control={"intra": Dctcp})
 
 
@@ -283,11 +283,11 @@ def test_the_command_hands_a_sweep_to_ray(
     document = json.loads(out)
     told = [document[name] for name in ("runs", "done", "failed", "not_run", "reused", "partial")]
     assert (code, told) == (1, [2, 1, 1, 0, 0, False])
-    assert "1 of 2 runs failed, the first one with: " in said
+    assert "1 of 2 runs failed; the first error: " in said
     file.write_text(file.read_text().replace(", 7", ""))
     code, out, said = call()
     assert (code, said) == (0, "")
-    assert out.startswith("1 run done, 1 of them were there\ndata set: ")
+    assert out.startswith("1 run done, 1 already complete\ndata set: ")
     code, out, said = call("--jobs", "0")
     assert (code, out) == (2, "")
     assert "jobs" in said
@@ -341,7 +341,7 @@ def test_the_command_says_on_ray_what_it_says_here(
 
     said = call("ray")
     assert said == call("local")
-    assert said[0].startswith("farspan: note: 2 seeds: no 95% interval will follow")
+    assert said[0].startswith("farspan: note: 2 seeds are too few for a 95% interval")
     assert any(line.startswith("farspan: warning: transport.start: the first window") for line in said)
     assert len(fs.sweep(file, out=tmp_path / "local").notes) == len(said) - 1
 

@@ -496,7 +496,7 @@ def words(browser: Browser, folder: Path) -> None:
     same("rows without a ratio", [name for name, values in said.items() if "×" not in values[1]], ["time-outs"])
     same("completion times that are finite", [name for name in said if "FCT" in name], ["all p50 FCT"])
     caption = browser.texts("#measures-caption")[0]
-    for part in [f"Median over {SEEDS} seeds of each run's number. ", "over dctcp, the median of the ratios seed by seed", "∞: flows did not end", "–: no such number", "(1 of 4): of so many"]:
+    for part in [f"Median over {SEEDS} seeds. ", "over dctcp, the median of the ratios paired by seed", "∞: some flows did not finish", "–: no such number", "(1 of 4): 1 of 4 seeds"]:
         if part not in caption:
             raise SystemExit(f"the caption lacks {part!r}: {caption}")
     same("completion", browser.texts("#cdf-caption")[0].split(".")[0], f"Flows of all seeds together: dctcp {4 * SEEDS} ({SEEDS} unfinished), gemini {4 * SEEDS} ({SEEDS} unfinished)")

@@ -59,7 +59,7 @@ def fill(binary, folder, name, grid):
     command = [binary, "sweep", str(file), "--quiet", "--json", "--jobs", "2"]
     full, wrong = subprocess.run(command, capture_output=True, text=True), []
     print(f"{name}, full disk: exit {full.returncode}: {full.stderr.strip()}")
-    if full.returncode != 1 or "No space left" not in full.stderr or "make room" not in full.stderr:
+    if full.returncode != 1 or "No space left" not in full.stderr or "free disk space" not in full.stderr:
         wrong.append("expected exit 1, with what the system says and a cure")
     if full.stdout:
         wrong.append("expected an end at the first run without room, and no document")
@@ -69,7 +69,7 @@ def fill(binary, folder, name, grid):
     subprocess.run(["mount", "-o", f"remount,size={LARGE}", folder], check=True)
     more = subprocess.run(command, capture_output=True, text=True)
     document = json.loads(more.stdout) if more.returncode == 0 else {}
-    print(f"{name}, with more room: {document.get('done')} done, {document.get('reused')} of them were there")
+    print(f"{name}, with more room: {document.get('done')} done, {document.get('reused')} already complete")
     if (document.get("done"), document.get("reused")) != (12, len(kept)):
         wrong.append(f"expected 12 runs done, {len(kept)} of them there: {more.stderr.strip()[-500:]}")
     if any((out / name / "summary.json").read_bytes() != text for name, text in kept.items()):

@@ -1,4 +1,4 @@
-//! Charts as SVG and PDF, from one drawing: lines over an axis with bands, and bars.
+//! Draws charts: lines with bands over an axis, and bars. One drawing gives both SVG and PDF.
 //!
 //! ```
 //! use farspan_chart::{Figure, Kind, Panel, Place, Point, Series, Theme};

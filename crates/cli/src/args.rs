@@ -40,44 +40,43 @@ pub enum Command {
     /// Run the demo's scenes.
     #[command(about = crate::demo::about())]
     Demo(DemoArgs),
-    /// Run a scenario; under several schemes, or with a grid of values, as a sweep
+    /// Run a scenario. Several schemes or a grid of values make it a sweep
     Run(RunArgs),
     /// List schemes, congestion, balance, coding, queues, topologies, workloads, scenarios or figures
     List(ListArgs),
-    /// Validate a scenario, print it with every default spelled out, and estimate what it costs; of the file of a sweep, say how many runs
-    /// it has and what they cost
+    /// Validate a scenario, print it with every default, and estimate its cost. For a sweep file, count the runs and estimate their cost
     Check(CheckArgs),
     /// Write a commented starter: a scenario, a topology file, or the crate of a congestion control
     New(NewArgs),
-    /// Print every key of scenarios, or of topology files, as JSON Schema, or as Markdown
+    /// Print every key of scenarios or topology files, as JSON Schema or Markdown
     Schema(SchemaArgs),
-    /// Set runs side by side: medians, and ratios seed by seed
+    /// Compare runs side by side: medians, and ratios paired by seed
     Compare(CompareArgs),
-    /// Make an HTML page of results
+    /// Write an HTML page of results
     Report(ReportArgs),
-    /// Run what figures of papers need, and say of each claim whether it holds
+    /// Run the simulations behind figures of papers, and check every claim
     Reproduce(ReproduceArgs),
     /// Pack a figure's runs, results and instructions into one archive, or run such an archive again and compare every number
     Bundle(BundleArgs),
-    /// Run a grid of schemes, values and seeds, from a file or from arguments; what is there is not run again
+    /// Run a grid of schemes, values and seeds, from a file or from arguments. Skips runs that are already complete
     Sweep(SweepArgs),
-    /// Draw a number of runs over what varies among them, a line a scheme, as SVG or PDF
+    /// Plot a result over a key that varies between runs, one line per scheme, as SVG or PDF
     Plot(PlotArgs),
-    /// Turn another tool's workload into a flow list or a scenario, or its topology into a topology file
+    /// Convert another tool's workload into a flow list or a scenario, or its topology into a topology file
     Import(ImportArgs),
-    /// Write results as another tool does
+    /// Write results in another tool's format
     Export(ExportArgs),
-    /// Run programs on the network of a scenario: real packets, in real time (Linux, as root)
+    /// Run real programs on a scenario's network, with real packets in real time (Linux, as root)
     #[cfg(target_os = "linux")]
     Emu(EmuArgs),
-    /// Put congestion controls of TCP and phantom queues into the kernel, as eBPF programs (Linux, as root)
+    /// Install TCP congestion controls and phantom queues in the kernel, as eBPF programs (Linux, as root)
     #[cfg(target_os = "linux")]
     Kernel(KernelArgs),
-    /// Print the completions of a shell
+    /// Print the completion script of a shell
     Completions(CompletionsArgs),
     /// Write man pages
     Man(ManArgs),
-    /// Measure how fast this machine runs a part of farspan
+    /// Measure how fast farspan runs on this machine
     Bench(BenchArgs),
     /// Commands of later releases, and unknown ones.
     #[command(external_subcommand)]
@@ -102,13 +101,13 @@ pub fn unknown_command(words: &[String]) -> String {
 pub struct ScenarioArgs {
     /// A file, or the name of a built-in scenario (`farspan list scenarios`)
     pub scenario: String,
-    /// Scheme: a built-in name (`farspan list schemes`), CC+LB, or A/B for intra and inter
+    /// Scheme: a built-in name (`farspan list schemes`), CC+LB, or A/B (A inside a datacenter, B between datacenters)
     #[arg(long, value_name = "NAME", value_parser = one_scheme)]
     pub scheme: Option<String>,
-    /// Constants: paper, or artifact (as the published code ran; also published-code)
+    /// Set of constants: paper, or artifact (those of the published code; also called published-code)
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
-    /// Changes a key of the scenario; can be given several times
+    /// Set a key of the scenario; can be given several times
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
 }
@@ -145,39 +144,36 @@ pub struct RunArgs {
     /// Schemes, values and axes.
     #[command(flatten)]
     pub ask: AskArgs,
-    /// Seed of all draws
+    /// Seed of all random draws
     #[arg(long, conflicts_with = "seeds", allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
-    /// Several seeds: A..B (both ends included) or a list, such as 1,2,5; --seeds 5 is one seed, and five are --seeds 1..5.
-    /// A 95% interval takes six
+    /// Several seeds: A..B (both ends included) or a list, such as 1,2,5. --seeds 5 is the single seed 5; --seeds 1..5 is
+    /// five seeds. A 95% interval needs six seeds
     #[arg(long, value_name = "A..B", value_parser = seeds)]
     pub seeds: Option<Seeds>,
-    /// Most threads of the windowed engine; it takes no more than there are sites or pods. The result is the same
+    /// Maximum number of threads. The windowed engine uses at most one per site or pod. The result does not depend on it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: u16,
-    /// Engine: windowed (fast) or oracle (plain); both give the same result
+    /// Engine: windowed (fast) or oracle (simple and slow). Both give the same result
     #[arg(long, value_name = "NAME", default_value = "windowed", value_parser = engine)]
     pub engine: EngineKind,
-    /// Folder for summary.json, scenario.toml, the Parquet tables and report.html; with several schemes or --grid, a
-    /// sweep's folder, in which what is there whole is not run again [default then: named after the scenario]
+    /// Folder for summary.json, scenario.toml, the Parquet tables and report.html. With several schemes or --grid it is a
+    /// sweep's folder, and complete runs in it are skipped [default of a sweep: the scenario's name]
     #[arg(short, long, alias = "output", value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Replace what stands in --out, whatever it is; without it, only results of the same scenario, scheme, profile
-    /// and seeds
+    /// Replace whatever is in --out. Without it, only results of the same scenario, scheme, profile and seeds are replaced
     #[arg(long)]
     pub force: bool,
-    /// Log what happens to flows, as qlog in DIR/trace: flow=17,20..29, tag=NAME or class=inter; can be given several
-    /// times
+    /// Log the events of flows as qlog in DIR/trace: flow=17,20..29, tag=NAME or class=inter; can be given several times
     #[arg(long, value_name = "FLOWS")]
     pub trace: Vec<String>,
-    /// Capture the packets of ports, in DIR/trace/ports.pcapng: a name or a pattern, such as 'tor0->*'; can be given
-    /// several times
+    /// Capture the packets of ports in DIR/trace/ports.pcapng: a port's name or a pattern, such as 'tor0->*'; can be given several times
     #[arg(long, value_name = "PORT")]
     pub pcap: Vec<String>,
     /// Print one JSON document instead of a table
     #[arg(long)]
     pub json: bool,
-    /// No progress
+    /// Show no progress
     #[arg(long)]
     pub quiet: bool,
     /// End when standard input does: what started this run has ended
@@ -201,28 +197,28 @@ pub fn seeds(text: &str) -> Result<Seeds, SeedsError> {
 /// Arguments of `demo`.
 #[derive(Args, Debug)]
 pub struct DemoArgs {
-    /// The first of the seeds
+    /// First seed
     #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = seed)]
     pub seed: u64,
-    /// Other seeds than each scenario has here: A..B, both ends included, or a list; a 95% interval takes six
+    /// Seeds to use instead of each scenario's own: A..B (both ends included) or a list. A 95% interval needs six seeds
     #[arg(long, value_name = "A..B", conflicts_with = "seed", value_parser = seeds)]
     pub seeds: Option<Seeds>,
-    /// Changes a key of every scenario; can be given several times
+    /// Set a key of every scenario; can be given several times
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Parts that the other schemes of each scenario take over from its first: recovery, balance, coding
+    /// Parts of each scenario's first scheme that its other schemes use too: recovery, balance, coding
     #[arg(long, value_name = "PART[,PART]...", value_delimiter = ',', value_parser = part)]
     pub same: Vec<SchemePart>,
     /// Folder for the results of every run, and report.html
     #[arg(short, long, alias = "output", value_name = "DIR", default_value = "farspan-demo")]
     pub out: PathBuf,
-    /// Replace what stands there, whatever it is; without it, only results of the same demo
+    /// Replace whatever is in the folder. Without it, only results of the same demo are replaced
     #[arg(long)]
     pub force: bool,
     /// Print one JSON document instead of tables
     #[arg(long)]
     pub json: bool,
-    /// No progress
+    /// Show no progress
     #[arg(long)]
     pub quiet: bool,
 }
@@ -230,10 +226,10 @@ pub struct DemoArgs {
 /// Arguments of `compare`.
 #[derive(Args, Debug)]
 pub struct CompareArgs {
-    /// Folders that `farspan run --out` wrote, or that hold such folders. The first is the denominator of every ratio
+    /// Folders written by `farspan run --out`, or folders that contain them. Ratios are over the first
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
-    /// Another denominator, by the name that the table gives it (a scheme, or as much more as tells the runs apart)
+    /// Compute ratios over this run instead of the first. Give its name in the table: a scheme, or more where one scheme has several runs
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
     /// Print one JSON document instead of a table
@@ -247,10 +243,10 @@ pub struct CompareArgs {
 /// Arguments of `report`.
 #[derive(Args, Debug)]
 pub struct ReportArgs {
-    /// A folder that `farspan run --out` wrote, or one that holds such folders
+    /// A folder written by `farspan run --out`, or a folder that contains such folders
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// The page; without it, report.html in the folder
+    /// The page to write [default: report.html in the folder]
     #[arg(short, long, alias = "out", value_name = "FILE.html")]
     pub output: Option<PathBuf>,
 }
@@ -258,7 +254,7 @@ pub struct ReportArgs {
 /// Arguments of `list`.
 #[derive(Args, Debug)]
 pub struct ListArgs {
-    /// schemes, congestion, balance, coding, queues, topologies, workloads, scenarios or figures; without one, what each is
+    /// schemes, congestion, balance, coding, queues, topologies, workloads, scenarios or figures. Without it, the kinds are listed
     pub kind: Option<String>,
     /// Print one JSON document instead of a table
     #[arg(long)]
@@ -271,10 +267,10 @@ pub struct CheckArgs {
     /// The scenario, or a sweep.
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// Leave out the scenario, and print only what it means and costs
+    /// Print only the summary and the cost, not the scenario itself
     #[arg(long)]
     pub brief: bool,
-    /// Seed of all draws
+    /// Seed of all random draws
     #[arg(long, allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
 }
@@ -282,13 +278,13 @@ pub struct CheckArgs {
 /// Arguments of `schema`.
 #[derive(Args, Debug)]
 pub struct SchemaArgs {
-    /// Markdown instead of JSON Schema: a page of all keys
+    /// Print a Markdown page of all keys instead of JSON Schema
     #[arg(long)]
     pub markdown: bool,
-    /// With --markdown: instead, the constants of a control, a path selector or a coding in both profiles
+    /// With --markdown: print the constants of this control, path selector or coding in both profiles, not the keys
     #[arg(requires = "markdown")]
     pub name: Option<String>,
-    /// The JSON Schema of topology files
+    /// Print the JSON Schema of topology files
     #[arg(long, conflicts_with = "markdown")]
     pub topology: bool,
 }
@@ -325,15 +321,15 @@ pub struct BenchArgs {
 /// The benchmarks of `farspan bench`.
 #[derive(Subcommand, Debug)]
 pub enum BenchPart {
-    /// Packet-hops a second of the simulator, each scenario in a process of its own
+    /// Packet-hops per second of the simulator, with one process per scenario
     Sim(BenchSimArgs),
-    /// Bytes a second that one core codes and decodes, by every kernel that the CPU has
+    /// Bytes per second that one core encodes and decodes, with every kernel that the CPU supports
     Coding(BenchCodingArgs),
-    /// Instructions and time of an ACK, and bytes of state, of every congestion control
+    /// Instructions and time per ACK, and bytes of state, for every congestion control
     Congestion(BenchCongestionArgs),
-    /// Instructions and time of a packet at the proxies of an incast, code alone, beside the paper's times
+    /// Instructions and time per packet at the proxies of an incast, beside the paper's times. Measures the code only, without sockets
     Proxy(BenchProxyArgs),
-    /// TCP of the Linux kernel beside the simulator's, at the same bottleneck (Linux, as root)
+    /// Compare TCP of the Linux kernel with the simulator's at the same bottleneck (Linux, as root)
     #[cfg(target_os = "linux")]
     Kernel(BenchKernelArgs),
     /// Parts of later releases, and unknown ones.
@@ -353,25 +349,25 @@ pub fn unknown_bench(words: &[String]) -> String {
 /// Arguments of `bench sim`.
 #[derive(Args, Debug)]
 pub struct BenchSimArgs {
-    /// Only benchmarks with this in their name; can be given several times
+    /// Run only benchmarks whose name contains this; can be given several times
     #[arg(long, value_name = "NAME")]
     pub only: Vec<String>,
-    /// Rounds; of each benchmark the median run counts
+    /// Number of rounds. The median run of each benchmark counts
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
-    /// Most threads of the engine: each benchmark runs on one, and on as many more as its engine can use
+    /// Maximum number of threads. Each benchmark runs on one thread, and again on as many as its engine can use
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: u16,
-    /// Engine: windowed (fast) or oracle (plain)
+    /// Engine: windowed (fast) or oracle (simple and slow)
     #[arg(long, value_name = "NAME", default_value = "windowed", value_parser = engine)]
     pub engine: EngineKind,
-    /// Changes a key of every benchmark's scenario, such as workload.flow_size=1MiB; can be given several times
+    /// Set a key of every benchmark's scenario, such as workload.flow_size=1MiB; can be given several times
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
     /// Print one JSON document instead of a table
     #[arg(long)]
     pub json: bool,
-    /// No progress
+    /// Show no progress
     #[arg(long)]
     pub quiet: bool,
 }
@@ -379,10 +375,10 @@ pub struct BenchSimArgs {
 /// Arguments of `bench coding`.
 #[derive(Args, Debug)]
 pub struct BenchCodingArgs {
-    /// Only this kernel; can be given several times
+    /// Measure only this kernel; can be given several times
     #[arg(long, value_name = "NAME")]
     pub kernel: Vec<String>,
-    /// Rounds; of each number the median counts
+    /// Number of rounds. The median of each number counts
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
     /// Print one JSON document instead of a table
@@ -405,7 +401,7 @@ pub enum ImportFormat {
     Cm(CmArgs),
     /// A topology of htsim (.topo), as a topology file
     Topo(TopoArgs),
-    /// Files of HPCC's simulator (ns-3) or of SimAI's: topology, flows and configuration, as a scenario
+    /// Topology, flows and configuration of HPCC's simulator (ns-3) or SimAI's, as a scenario
     Hpcc(HpccArgs),
     /// Formats of later releases, and unknown ones.
     #[command(external_subcommand)]
@@ -423,14 +419,14 @@ pub fn unknown_format(words: &[String]) -> String {
 pub struct CmArgs {
     /// The connection matrix
     pub file: PathBuf,
-    /// Unit of `start`, which the file does not say and htsim's programs take differently: us for files of htsim_uec
-    /// and htsim_swift; ps for htsim_ndp, htsim_eqds, htsim_hpcc, htsim_roce and htsim's generators [required]
+    /// Unit of `start`. The file does not name it, and htsim's programs differ: us for files of htsim_uec and
+    /// htsim_swift; ps for htsim_ndp, htsim_eqds, htsim_hpcc, htsim_roce and htsim's generators [required]
     #[arg(long, value_name = "us|ps", value_parser = time_unit)]
     pub time_unit: Option<TimeUnit>,
-    /// How many hosts there are, where the file's `Nodes` is wrong or missing
+    /// Number of hosts, if the file's `Nodes` is wrong or missing
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub nodes: Option<u32>,
-    /// File for the list: Parquet if it ends in .parquet, else CSV; without it, CSV goes to standard output
+    /// File for the list: Parquet if it ends in .parquet, else CSV [default: CSV on standard output]
     #[arg(short, long, alias = "out", value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -440,8 +436,7 @@ pub struct CmArgs {
 pub struct TopoArgs {
     /// The topology
     pub file: PathBuf,
-    /// Two sites of this topology, whose border switches are so far apart, one way (htsim's -interdcDelay), such as
-    /// 886500ns
+    /// Build two sites of this topology, with this one-way delay between their border switches (htsim's -interdcDelay), such as 886500ns
     #[arg(long, value_name = "TIME", value_parser = delay)]
     pub wan_delay: Option<Duration>,
     /// With --wan-delay: parallel links between the border switches
@@ -450,7 +445,7 @@ pub struct TopoArgs {
     /// With --wan-delay: parallel links from each switch of the highest tier to its border switch
     #[arg(long, value_name = "N", default_value_t = 8, requires = "wan_delay", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub core_border_links: u32,
-    /// File for the topology in TOML; without it, it goes to standard output
+    /// File for the topology in TOML [default: standard output]
     #[arg(short, long, alias = "out", value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -464,11 +459,11 @@ pub struct HpccArgs {
     /// The flows (flow.txt)
     #[arg(value_name = "FLOWS")]
     pub flows: PathBuf,
-    /// The configuration (config.txt), as far as it means something here: control, RED, buffers, faults, packets
+    /// The configuration (config.txt). Only settings that farspan has are read: control, RED, buffers, faults, packets
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// The scenario; its topology and its flows go beside it, as NAME-topology.toml and NAME-flows.csv. Without it:
-    /// scenario.toml, and none of the three may exist
+    /// File for the scenario. The topology and the flows are written beside it, as NAME-topology.toml and NAME-flows.csv.
+    /// Without it, the name is scenario.toml, and no existing file is replaced
     #[arg(short, long, alias = "out", value_name = "FILE.toml")]
     pub output: Option<PathBuf>,
 }

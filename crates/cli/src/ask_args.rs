@@ -9,20 +9,20 @@ use farspan_sweep::{Ask, split};
 /// Schemes, values and axes of a scenario.
 #[derive(Args, Debug)]
 pub struct AskArgs {
-    /// Schemes: built-in names (`farspan list schemes`), CC+LB, or A/B for intra and inter; can be given several times. Of
-    /// several, the first is the denominator of ratios
+    /// Schemes: built-in names (`farspan list schemes`), CC+LB, or A/B (A inside a datacenter, B between datacenters);
+    /// can be given several times. Ratios are over the first scheme
     #[arg(long, value_name = "NAME[,NAME]...", alias = "schemes", value_parser = names)]
     pub scheme: Vec<Names>,
-    /// Constants: paper, or artifact (as the published code ran; also published-code)
+    /// Set of constants: paper, or artifact (those of the published code; also called published-code)
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
-    /// Changes a key of the scenario; can be given several times
+    /// Set a key of the scenario; can be given several times
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// An axis: the values of a key, each of which is run; can be given several times, and makes every combination
+    /// Run each of these values of a key. If given several times, every combination of values runs
     #[arg(long, value_name = "PATH=V1,V2")]
     pub grid: Vec<String>,
-    /// Parts that every other scheme takes over from the first, inside sites and between them: recovery, balance, coding
+    /// Parts of the first scheme that all other schemes use too: recovery, balance, coding
     #[arg(long, value_name = "PART[,PART]...", value_delimiter = ',', value_parser = part)]
     pub same: Vec<SchemePart>,
 }

@@ -36,8 +36,9 @@ fn too_large(size: Size) -> String {
     let Size { links, flows, .. } = size;
     let flows = if links > Size::MOST { String::new() } else { format!(" and {flows} flows") };
     format!(
-        "warning: {links} links{flows} are too many to be built for a check: hosts, links and files that the scenario names were \
-         not looked for, and its cost is not known. farspan run builds them, or says why not"
+        "warning: {links} links{flows} are too many for a check, which did not build them. It did not look for the hosts, \
+         links and files that the scenario names, and cannot estimate the cost. farspan run builds them, or says why it \
+         cannot"
     )
 }
 
@@ -82,7 +83,7 @@ fn check_sweep(args: &CheckArgs) -> Result<(), Failure> {
     let name = &args.scenario.scenario;
     if let Some(option) = args.scenario.given().or(args.seed.map(|_| "--seed")) {
         return Err(Failure::BadInput(format!(
-            "{option}: {name} is a sweep, which says itself what is run; write it there, or check a scenario instead"
+            "{option}: {name} is a sweep file, and the file decides what runs; set it in the file, or check a scenario instead"
         )));
     }
     let sweep = Sweep::read(Path::new(name))?;
@@ -90,9 +91,9 @@ fn check_sweep(args: &CheckArgs) -> Result<(), Failure> {
     let (runs, count) = (sweep.points.len(), points.len());
     let repeated = match sweep.repeated {
         0 => String::new(),
-        repeated => format!("; {repeated} combinations are the run of another one"),
+        repeated => format!("; {repeated} combinations repeat another run"),
     };
-    let mut lines = vec![format!("sweep: {runs} runs of {count} points, seeds aside{repeated}")];
+    let mut lines = vec![format!("sweep: {runs} runs of {count} points (seeds not counted){repeated}")];
     let tried: Vec<_> =
         chosen(&points, MOST_TRIED).into_iter().map(|index| try_out(&points[index][0])).collect();
     lines.extend(estimate(&tried, runs, count)?);
@@ -148,7 +149,7 @@ fn estimate(tried: &[Tried], runs: usize, count: usize) -> Result<Vec<String>, F
         (Some(error), Some(_)) => {
             let failed = errors.count() + 1;
             lines.push(format!(
-                "warning: {failed} of the points tried cannot be built, the first one: {error}"
+                "warning: {failed} of the tried points cannot be built; the first error: {error}"
             ));
         }
         (None, _) => {}
@@ -158,14 +159,14 @@ fn estimate(tried: &[Tried], runs: usize, count: usize) -> Result<Vec<String>, F
     // What is too large to try would be the most of a total.
     if large.is_none() && !costs.is_empty() {
         let of = match costs.len() < count {
-            true => format!("{} of the {count} points, of each scheme as many", costs.len()),
+            true => format!("{} of the {count} points, equally many per scheme", costs.len()),
             false => "every point".to_owned(),
         };
         let only: Vec<Cost> = costs.iter().map(|(cost, _)| *cost).collect();
         // A run that cannot be built costs nothing.
         let built = runs * costs.len() / tried.len();
         lines.splice(0..0, cost::of_sweep(&only, built));
-        lines.insert(0, format!("tried: {of}, one seed of each"));
+        lines.insert(0, format!("tried: {of}, one seed each"));
     }
     let warned = Warned::of(costs.iter().map(|(_, warnings)| warnings.iter().map(String::as_str)));
     lines.extend(warned.iter().map(|warned| format!("warning: {}", warned.line(costs.len()))));

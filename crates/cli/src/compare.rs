@@ -51,18 +51,18 @@ pub fn page(comparison: &Comparison) -> String {
         table.row(row);
     }
     let fewest = comparison.ratios.iter().map(|ratios| ratios.seeds.len()).min().unwrap_or(0);
-    let of = if several { "median over seeds of each run's number" } else { "one seed" };
+    let of = if several { "median over seeds" } else { "one seed" };
     let seeds: Vec<String> =
-        comparison.ratios.iter().map(|ratios| format!("{} of {}", ratios.seeds.len(), ratios.name)).collect();
+        comparison.ratios.iter().map(|ratios| format!("{} {}", ratios.name, ratios.seeds.len())).collect();
     let head = [
-        vec![format!("{}: {of}; pairs of runs: {}", comparison.scenario, seeds.join(", "))],
+        vec![format!("{}: {of}; paired seeds: {}", comparison.scenario, seeds.join(", "))],
         comparison.head(),
     ];
     let mut text = head.concat().join("\n") + "\n\n";
     text += &table.render(&[last]);
     text += &format!(
-        "over {}: median of the ratios seed by seed{}; {INFINITE}: flows did not end, or rates never converged; {NONE}: \
-         no such number; (1 of 4): of so many of the seeds there is a ratio\n",
+        "over {}: median of the ratios paired by seed{}; {INFINITE}: some flows did not finish, or rates never converged; \
+         {NONE}: no such number; (1 of 4): 1 of 4 seeds has a ratio\n",
         comparison.baseline,
         if several { format!(" [{} by bootstrap]", interval_name(fewest)) } else { String::new() }
     );
@@ -80,7 +80,8 @@ pub fn warnings(comparison: &Comparison) -> String {
 }
 
 /// The meaning of a table's last column.
-pub const BEST: &str = "best: its paired ratio over every other excludes 1, at 95% (from 6 seeds on); a scheme with unfinished flows is never marked best";
+pub const BEST: &str = "best: the 95% interval of its paired ratio over every other scheme excludes 1 (needs 6 seeds); a \
+    scheme with unfinished flows is never marked best";
 
 /// The notes on a table of these numbers, a line each.
 pub fn notes(comparison: &Comparison, shown: &[&Measure]) -> String {

@@ -58,7 +58,7 @@ const SCENES: [Scene; 3] = [
         scenario: "uno/border-failure",
         folder: "border-failure",
         set: &["probes.rate_interval=200us", "probes.queue_interval=100us"],
-        title: "eight flows to the other datacenter, one of the eight links between them dead",
+        title: "eight flows to the other datacenter; one of the eight links between the datacenters is dead",
         schemes: &["uno", "uno-noec", "uno-rps-ec", "uno-rps", "uno-plb-ec", "uno-plb"],
         seeds: 20,
         measures: &[
@@ -70,20 +70,21 @@ const SCENES: [Scene; 3] = [
             "/packets/dropped",
             "/bytes/efficiency",
         ],
-        note: "The arms of Uno's figure 13. All run UnoCC; they differ in how they choose paths (UnoLB, spraying, PLB) and \
-               in coding\n(uno, -ec: two parity packets to eight). Routing does not know of the dead link.",
+        note: "These are the schemes of Uno's figure 13. All run UnoCC. They differ in path selection (UnoLB, spraying, \
+            PLB) and in coding\n(uno and -ec: two parity packets for eight data packets). Routing does not know that the \
+            link is dead.",
     },
     Scene {
         scenario: "uno/incast-mixed",
         folder: "incast-mixed",
         set: &["workload.flow_size=128MiB"],
-        title: "8:1 incast, four flows from each datacenter, on one link",
+        title: "8:1 incast on one link, four flows from each datacenter",
         schemes: INCAST_SCHEMES,
         seeds: 10,
         measures: INCAST_MEASURES,
-        note: "An unfair scheme that keeps the link busy wins mean FCT here by construction: some flows end early, and \
-               the last ends\nwhen the link has carried all bytes. A phantom queue holds the link below the rate at \
-               which it drains, and keeps the real\nqueue short for it.",
+        note: "An unfair scheme that keeps the link busy always wins mean FCT here: some of its flows finish early, and \
+            the last one finishes\nwhen the link has carried all bytes. A phantom queue drains more slowly than the link. \
+            It holds the link below that rate, and\nthe real queue stays short in return.",
     },
     Scene {
         scenario: "uno/incast-mixed",
@@ -95,12 +96,13 @@ const SCENES: [Scene; 3] = [
             "workload.flow_size=128MiB",
             "transport.start=iw10",
         ],
-        title: "the incast with first windows that fit: eight times ten packets are less than the buffer",
+        title: "that incast with small first windows: eight times ten packets fit into the buffer",
         schemes: INCAST_SCHEMES,
         seeds: 10,
         measures: INCAST_MEASURES,
-        note: "Above, each flow begins with a bandwidth-delay product, as in the paper, which no buffer holds: the first \
-               round trip is lost,\nand how fast a scheme recovers decides. Here it decides how fast a scheme grows.",
+        note: "Above, each flow starts with a window of one bandwidth-delay product, as in the paper. No buffer holds eight of \
+               them: packets of\nthe first round trip are lost, and the result depends on how fast a scheme recovers. Here it \
+               depends on how fast a scheme grows.",
     },
 ];
 
@@ -115,7 +117,7 @@ pub fn about() -> &'static str {
             }
         }
         let scenes = scenes.iter().map(|(scenario, schemes)| format!("{scenario} under {schemes} schemes"));
-        format!("Run {}, and say who wins where", scenes.collect::<Vec<_>>().join(" and "))
+        format!("Run {}, and show which scheme wins", scenes.collect::<Vec<_>>().join(" and "))
     });
     &ABOUT
 }
@@ -123,7 +125,7 @@ pub fn about() -> &'static str {
 /// Runs the demo.
 pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     if args.set.iter().any(|set| set.starts_with("name=")) {
-        let problem = "--set name: the demo tells its scenarios apart by their names; set another key";
+        let problem = "--set name: the demo needs the names of its scenarios; set another key";
         return Err(Failure::BadInput(problem.to_owned()));
     }
     catch_interrupts();
@@ -190,7 +192,7 @@ impl Scene {
         let parts: Vec<String> = same.iter().map(ToString::to_string).collect();
         match parts.is_empty() {
             true => String::new(),
-            false => format!(" Of {}, whatever the scheme: {}.", self.schemes[0], parts.join(", ")),
+            false => format!(" All schemes use these parts of {}: {}.", self.schemes[0], parts.join(", ")),
         }
     }
 
@@ -208,11 +210,7 @@ impl Scene {
             table.row(row);
         }
         let seeds = comparison.runs.iter().map(|side| side.seeds.len()).max().unwrap_or(0);
-        let median = if seeds == 1 {
-            "One seed".to_owned()
-        } else {
-            format!("Median over {seeds} seeds of each run's number")
-        };
+        let median = if seeds == 1 { "One seed".to_owned() } else { format!("Median over {seeds} seeds") };
         format!(
             "{}: {}\n{}{}\n{}\n{median}:\n\n{}\n{}\n{}",
             comparison.scenario,

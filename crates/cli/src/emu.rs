@@ -163,7 +163,7 @@ fn up(args: &EmuUpArgs, itself: &Itself<'_>) -> Result<(), Failure> {
         if let State::Ended | State::Killed = farspan_emu::status(&name).state
             && let Err(error) = farspan_emu::down(&name)
         {
-            output::note(&format!("warning: not all of it could be removed: {error}"));
+            output::note(&format!("warning: some of it could not be removed: {error}"));
         }
     })?;
     for warning in &world.warnings {
@@ -171,17 +171,18 @@ fn up(args: &EmuUpArgs, itself: &Itself<'_>) -> Result<(), Failure> {
     }
     if !facts.is_real_time {
         output::note(
-            "warning: the system refuses SCHED_FIFO: it runs as an ordinary program does, and will be late more often",
+            "warning: the system refuses SCHED_FIFO: the emulation runs at normal priority and will be late more often",
         );
     }
     if !facts.has_host_queues {
         output::note(
-            "warning: this kernel has no HTB (sch_htb): what hosts send too fast waits where their TCP does not see it, as it would at no real NIC",
+            "warning: this kernel has no HTB (sch_htb): packets that a host sends too fast wait where its TCP cannot see \
+             them, unlike at a real NIC",
         );
     }
     if facts.shortest_rtt_us < LEAST_RTT_US {
         output::note(&format!(
-            "warning: the shortest round trip is {}: 5% of it are less than a thread needs to wake up, so that it will be void",
+            "warning: the shortest round trip is {}: 5% of it is less than a thread needs to wake up, so the emulation will be void",
             time(Some(facts.shortest_rtt_us))
         ));
     }
@@ -197,7 +198,7 @@ fn start(args: &EmuUpArgs, name: &Name, fingerprint: u64, itself: &Itself<'_>) -
     let folder = log.parent().map_or(Ok(()), std::fs::create_dir_all);
     let file = folder.and_then(|()| File::create(&log)).map_err(io)?;
     let [first, words @ ..] = itself.words else {
-        return Err(Failure::Failed("nobody knows how this command is started".to_owned()));
+        return Err(Failure::Failed("the path of this program is unknown".to_owned()));
     };
     let mut command = Command::new(first);
     command.args(words).args(["emu", "serve"]).args(arguments(args, name));
@@ -219,7 +220,7 @@ fn start(args: &EmuUpArgs, name: &Name, fingerprint: u64, itself: &Itself<'_>) -
         Ok(Said::Up(facts)) => Ok(facts),
         Ok(Said::Refused { message, code: 2 }) => Err(Failure::BadInput(message)),
         Ok(Said::Refused { message, .. }) => Err(Failure::Failed(message)),
-        Err(_) => Err(Failure::Failed(format!("the emulation did not come up: {}", last_words(name)))),
+        Err(_) => Err(Failure::Failed(format!("the emulation did not start: {}", last_words(name)))),
     }
 }
 
@@ -258,13 +259,13 @@ fn page(facts: &Facts) -> String {
     let Facts { name, scenario, scheme, seed, mtu, .. } = facts;
     let option = if *name == Name::default().to_string() { String::new() } else { format!("--name {name} ") };
     let out = facts.out.as_ref().map_or_else(
-        || "results: none are kept; give --out DIR".to_owned(),
-        |out| format!("results: in {} at `farspan emu down`", out.display()),
+        || "results: not kept; give --out DIR to keep them".to_owned(),
+        |out| format!("results: `farspan emu down` writes them to {}", out.display()),
     );
     format!(
         "emulation {name} is up: {scenario}, ports of {scheme}, seed {seed}\n\n{}\n\
-         MTU {mtu} bytes; no offloads at the hosts: each packet is one, with its checksums\n\
-         the scenario's workload is left out: programs send. Faults count from now\n{out}\n\
+         MTU {mtu} bytes; the hosts use no offloads: every packet is sent by itself, with its checksums\nthe scenario's \
+             workload is ignored: your programs send. Fault times count from now\n{out}\n\
          run a program: farspan emu exec {option}host0 -- PROGRAM\n",
         table.render(&[])
     )
@@ -308,8 +309,7 @@ fn open(args: &EmuServeArgs) -> Result<Opened, Failure> {
     let name = name(args)?;
     let Wanted { resolved, world, paths, fingerprint } = Wanted::read(args)?;
     if fingerprint != *expected {
-        let problem =
-            "is no file that can be read twice, or was changed meanwhile: write it to a file of its own";
+        let problem = "cannot be read twice, or has changed since: save it as a regular file";
         return Err(Failure::BadInput(format!("{}: {problem}", args.scenario.scenario)));
     }
     let absolute = |out: &PathBuf| std::path::absolute(out).unwrap_or_else(|_| out.clone());
@@ -369,7 +369,7 @@ fn down(args: &EmuDownArgs) -> Result<(), Failure> {
     let said = last_words(&name);
     let Some(verdict) = farspan_emu::down(&name)? else {
         return Err(Failure::Void(format!(
-            "the emulation {name} had been killed: there are no results; its namespaces and programs are removed {said}"
+            "the emulation {name} was killed earlier and has no results; its namespaces and programs are removed {said}"
         )));
     };
     output::text(&verdict.summary);
@@ -431,7 +431,7 @@ fn relayed(summary: &RelaySummary, seconds: f64) -> String {
     let scheduler = if *is_real_time {
         ""
     } else {
-        "; SCHED_FIFO was refused: as root, or with CAP_SYS_NICE, it is less late"
+        "; SCHED_FIFO was refused: run as root or with CAP_SYS_NICE to be late less often"
     };
     format!(
         "{} datagrams in {} s: {} delivered, {lost} dropped or lost at ports, {trimmed} trimmed, {} too large, {refused} refused, \

@@ -18,15 +18,15 @@ pub struct EmuArgs {
 /// The subcommands of `emu`.
 #[derive(Subcommand, Debug)]
 pub enum EmuPart {
-    /// Bring a scenario's network up, in the background: a network namespace for each host
+    /// Start a scenario's network in the background, with a network namespace for each host
     Up(EmuUpArgs),
-    /// Run a program at a host; ends with the program's exit code
+    /// Run a program on a host, and exit with the program's exit code
     Exec(EmuExecArgs),
-    /// Show the emulations that are up, and how late they are
+    /// Show the running emulations, and how late they are
     Status(EmuStatusArgs),
-    /// End an emulation, write its results, and remove all of it; ends with 6 if it was void
+    /// Stop an emulation, write its results, and remove everything it created. Exits with 6 if it was void
     Down(EmuDownArgs),
-    /// Relay one UDP flow through a scenario's network, without root: delays, rates, losses, queues
+    /// Relay one UDP flow through a scenario's network: delays, rates, losses, queues. Needs no root
     Udp(EmuUdpArgs),
     /// The process of an emulation: `up` starts it.
     #[command(hide = true)]
@@ -108,23 +108,22 @@ pub struct EmuUpArgs {
     /// The scenario, whose workload is left out.
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// Name of the emulation: several can be up side by side
+    /// Name of the emulation. Several emulations can run side by side
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Seed of all draws: losses, hashes, marks
+    /// Seed of all random draws: losses, hashes, marks
     #[arg(long, allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
     /// Folder for the results, which `down` writes
     #[arg(short, long, alias = "output", value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Capture the packets of ports, in DIR/trace/ports.pcapng: a name or a pattern, such as 'tor0->*'; can be given several
-    /// times
+    /// Capture the packets of ports in DIR/trace/ports.pcapng: a port's name or a pattern, such as 'tor0->*'; can be given several times
     #[arg(long, value_name = "PORT", requires = "out")]
     pub pcap: Vec<String>,
-    /// A table of the links that flows cross (TOML); without it, and for other flows, a hash of addresses and ports chooses
+    /// TOML table of the links that flows cross. For flows that are not in it, a hash of addresses and ports chooses the links
     #[arg(long, value_name = "FILE")]
     pub paths: Option<PathBuf>,
-    /// Replace what stands in --out, whatever it is; without it, only results of the same scenario, scheme, profile and seed
+    /// Replace whatever is in --out. Without it, only results of the same scenario, scheme, profile and seed are replaced
     #[arg(long, requires = "out")]
     pub force: bool,
 }
@@ -132,7 +131,7 @@ pub struct EmuUpArgs {
 /// Arguments of `emu exec`.
 #[derive(Args, Debug)]
 pub struct EmuExecArgs {
-    /// Which emulation, if several are up
+    /// Which emulation, if several are running
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// The host: its name or its number
@@ -145,7 +144,7 @@ pub struct EmuExecArgs {
 /// Arguments of `emu status`.
 #[derive(Args, Debug)]
 pub struct EmuStatusArgs {
-    /// Which emulation; without it, all
+    /// Show only this emulation
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 }
@@ -153,7 +152,7 @@ pub struct EmuStatusArgs {
 /// Arguments of `emu down`.
 #[derive(Args, Debug)]
 pub struct EmuDownArgs {
-    /// Which emulation, if several are up
+    /// Which emulation, if several are running
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 }
@@ -161,31 +160,31 @@ pub struct EmuDownArgs {
 /// Arguments of `emu udp`.
 #[derive(Args, Debug)]
 pub struct EmuUdpArgs {
-    /// Where the client sends to, such as 127.0.0.1:4433
+    /// Address that the client sends to, such as 127.0.0.1:4433
     #[arg(value_name = "LISTEN")]
     pub listen: String,
-    /// Where the server is
+    /// Address of the server
     #[arg(value_name = "HOST:PORT")]
     pub onward: String,
-    /// A file, or the name of a built-in scenario; its workload is left out
+    /// A file, or the name of a built-in scenario. Its workload is ignored
     #[arg(long, value_name = "FILE")]
     pub scenario: String,
-    /// Scheme, which says how ports are built
+    /// Scheme. Only its settings of ports are used
     #[arg(long, value_name = "NAME")]
     pub scheme: Option<String>,
-    /// Seed of all draws: losses, marks
+    /// Seed of all random draws: losses, marks
     #[arg(long, allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
-    /// Changes a key of the scenario; can be given several times
+    /// Set a key of the scenario; can be given several times
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Send each datagram over a path of its own among equal-cost ones, drawn by the seed: datagrams overtake each other
+    /// Send each datagram over a random equal-cost path, drawn by the seed, so that datagrams overtake each other
     #[arg(long)]
     pub spray: bool,
-    /// The host in whose place the client is
+    /// Host that the client stands for
     #[arg(long, value_name = "HOST", default_value_t = 0)]
     pub from: u32,
-    /// The host in whose place the server is; without it, the last
+    /// Host that the server stands for [default: the last host]
     #[arg(long, value_name = "HOST")]
     pub to: Option<u32>,
 }

@@ -34,16 +34,16 @@ pub fn unknown_export(words: &[String]) -> String {
 /// Arguments of `export hpcc`.
 #[derive(Args, Debug)]
 pub struct HpccFctArgs {
-    /// The folder of a run, as `farspan run --out` wrote it
+    /// The folder of a run, written by `farspan run --out`
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// The topology (topology.txt) that was imported: hosts get their ids there, and not their numbers here
+    /// The topology (topology.txt) that was imported. Hosts are written with their ids in this file, not with their numbers in farspan
     #[arg(long, value_name = "FILE")]
     pub topology: Option<PathBuf>,
-    /// The time there that is zero here
+    /// Time in the output that stands for time zero of the run
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = delay)]
     pub zero: Duration,
-    /// File for the lines; without it, they go to standard output
+    /// File for the lines [default: standard output]
     #[arg(short, long, alias = "out", value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

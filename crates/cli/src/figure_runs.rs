@@ -8,16 +8,16 @@ use farspan_scenario::{ScenarioError, unknown_name};
 use farspan_sweep::{Finished, Options, Point, Store, execute};
 use farspan_world::{Cost, World};
 
-/// How figures run, and how it is told.
+/// How a figure's runs are executed and reported.
 #[derive(Args, Debug)]
 pub struct RunningArgs {
-    /// Runs at a time [default: cores]
+    /// Number of runs at a time [default: number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub jobs: Option<u16>,
     /// Print one JSON document instead of tables
     #[arg(long)]
     pub json: bool,
-    /// No progress
+    /// Show no progress
     #[arg(long)]
     pub quiet: bool,
 }
@@ -94,5 +94,5 @@ fn speed(points: &[Point]) -> f64 {
 
 /// The failure of runs that failed, the first one's error with it.
 pub fn failed(count: usize, first: &str) -> Failure {
-    Failure::Failed(format!("{count} runs failed, and count for nothing; the first one: {first}"))
+    Failure::Failed(format!("{count} runs failed and are left out; the first error: {first}"))
 }

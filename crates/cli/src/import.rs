@@ -7,8 +7,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Whose constants an imported scenario takes, where they differ by scenario.
-const CONSTANTS: &str =
-    "under --profile artifact, constants = \"uno/permutation\" at its head names those it takes";
+const CONSTANTS: &str = "for --profile artifact, choose its constants with a line such as constants = \"uno/permutation\" at its head";
 
 /// So much of a refused file is looked at for its format.
 const HEAD: u64 = 1 << 14;
@@ -54,7 +53,7 @@ fn topology(args: &TopoArgs) -> Result<(), Failure> {
     };
     farspan_world::write(out, &text)?;
     output::text(&format!(
-        "wrote {}: {} hosts, {} switches; next: a scenario with kind = \"from_file\" and this file under [topology]; {CONSTANTS}\n",
+        "wrote {}: {} hosts, {} switches; next: write a scenario with kind = \"from_file\" and this file under [topology]; {CONSTANTS}\n",
         out.display(),
         topology.hosts,
         topology.switches,
@@ -69,7 +68,7 @@ fn count(count: usize, what: &str) -> String {
 /// Why a unit is needed, and which.
 fn no_time_unit(file: &Path) -> String {
     format!(
-        "--time-unit is missing: {} does not say in what unit its `start` is, and htsim's programs differ. Write\n  \
+        "--time-unit is missing: {} does not name the unit of `start`, and htsim's programs differ. Write\n  \
          --time-unit us   (microseconds) if it was made for htsim_uec or htsim_swift\n  \
          --time-unit ps   (picoseconds) if it was made for htsim_ndp, htsim_eqds, htsim_hpcc or htsim_roce, or comes from \
          htsim's generators (connection_matrices/*.py)",
@@ -92,7 +91,7 @@ fn connection_matrix(args: &CmArgs) -> Result<(), Failure> {
     let hosts =
         matrix.hosts.map_or(String::new(), |hosts| format!(", for {}", count(hosts as usize, "host")));
     output::text(&format!(
-        "wrote {}: {}, {}{hosts}; next: a scenario with kind = \"flows\" and this file; {CONSTANTS}\n",
+        "wrote {}: {}, {}{hosts}; next: write a scenario with kind = \"flows\" and this file; {CONSTANTS}\n",
         out.display(),
         count(matrix.rows.len(), "flow"),
         count(matrix.triggers, "trigger"),
@@ -147,7 +146,7 @@ fn scenario(args: &HpccArgs) -> Result<(), Failure> {
         for file in [&files.scenario, &files.topology, &files.flows] {
             if file.exists() {
                 let problem =
-                    format!("{} is there already; give another name with -o FILE.toml", file.display());
+                    format!("{} exists already; give another name with -o FILE.toml", file.display());
                 return Err(Failure::BadInput(problem));
             }
         }

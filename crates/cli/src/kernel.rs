@@ -91,7 +91,7 @@ pub fn kernel(args: &KernelArgs) -> Result<(), Failure> {
         KernelPart::Install(install) => self::install(install),
         KernelPart::Status(status) => self::status(status),
         KernelPart::Tune(tune) if tune.set.is_empty() => Err(Failure::BadInput(
-            "tune changes parameters: give --set KEY=VALUE; `replace` takes the program alone".to_owned(),
+            "tune changes parameters: give --set KEY=VALUE; `replace` changes only the program".to_owned(),
         )),
         KernelPart::Tune(tune) => update(tune, farspan_kernel::tune),
         KernelPart::Replace(replace) => update(replace, farspan_kernel::replace),
@@ -129,16 +129,15 @@ fn how_to_use(control: Control, name: &Name, namespace: Option<&Namespace>) -> S
     let named = if control.as_str() == name.as_str() { String::new() } else { format!(" --as {name}") };
     match namespace {
         Some(namespace) => format!(
-            "{namespace}: new connections get {name}, and tcp_ecn is 1\n\
-             marks reach a sender only if its peer has the control too, and tcp_ecn=1: do the same there\n"
+            "{namespace}: new connections get {name}, and tcp_ecn is 1\na sender sees marks only if its peer also has the \
+             control and tcp_ecn=1: install it there too\n"
         ),
         None => format!(
             "nothing uses it yet. It can be the control of\n  \
              a namespace    farspan kernel install {control}{named} --netns N\n  \
              a destination  ip route change 10.0.0.0/8 via ... congctl {name}\n  \
              a socket       setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, \"{name}\")\n\
-             where it is the control of a destination or a socket, set net.ipv4.tcp_ecn=1 at both ends, and give the peer's\n\
-             listener the control before it listens: marks are not negotiated otherwise\n"
+             for a destination or a socket, also set net.ipv4.tcp_ecn=1 at both ends, and set the control on the peer's\nlistener before it listens. Otherwise ECN is not negotiated\n"
         ),
     }
 }
@@ -171,7 +170,7 @@ fn kept(sockets: &[Socket]) -> String {
     if sockets.is_empty() {
         return String::new();
     }
-    format!("these keep the program that they have until they close:\n{}", table(sockets))
+    format!("these connections keep their old program until they close:\n{}", table(sockets))
 }
 
 fn table(sockets: &[Socket]) -> String {
@@ -210,13 +209,13 @@ fn remove(args: &KernelRemoveArgs) -> Result<(), Failure> {
                     || " again\n".to_owned(),
                     |Refused { default, source }| {
                         format!(
-                            "; it had {default}, which it does not take again ({source}; net.ipv4.tcp_allowed_congestion_control \
-                             lists those that it takes)\n"
+                            "; its old default {default} was refused ({source}; net.ipv4.tcp_allowed_congestion_control \
+                             lists the allowed ones)\n"
                         )
                     },
                 );
                 if ecn_stays {
-                    text += &format!("{namespace}: its tcp_ecn stays 1: what it had is not known\n");
+                    text += &format!("{namespace}: tcp_ecn stays 1, because its old value is not known\n");
                 }
             }
             Restored::Failed { source } => failures.push(source.to_string()),
@@ -261,9 +260,8 @@ fn status(args: &KernelStatusArgs) -> Result<(), Failure> {
     let mut text: String = controls.iter().map(page).collect();
     text += &ports_page(&ports);
     if text.is_empty() {
-        text =
-            "no control of farspan's is in the kernel, and no port of this namespace has a phantom queue\n"
-                .to_owned();
+        text = "farspan has no control in the kernel, and no port of this namespace has a phantom queue\n"
+            .to_owned();
     }
     output::text(&text);
     Ok(())
@@ -330,7 +328,7 @@ fn mark(args: &KernelMarkArgs) -> Result<(), Failure> {
     let Some(queue) = queue else {
         if args.remove {
             farspan_kernel::unmark(&args.dev, &place)?;
-            output::text(&format!("{}: its phantom queue is gone\n", args.dev));
+            output::text(&format!("{}: phantom queue removed\n", args.dev));
             return Ok(());
         }
         let ports = farspan_kernel::marked(Some(&args.dev), &place)?;
@@ -346,11 +344,11 @@ fn mark(args: &KernelMarkArgs) -> Result<(), Failure> {
         [queue.size(), queue.k_min(), queue.k_max()].map(|bytes| bytes.get().to_string());
     output::text(&format!(
         "{}: {} that drains at {}; marks from {k_min} to {k_max} bytes, and holds {size} at most\n\
-         a super-packet (GSO) counts with all its bytes and is marked once; `ip link set dev {} gso_max_segs 1` ends them\n",
+         a super-packet (GSO) counts all its bytes and gets one mark; `ip link set dev {} gso_max_segs 1` turns super-packets off\n",
         args.dev,
         match attached {
             Attached::New => "a phantom queue",
-            Attached::Replaced => "another phantom queue, in the place of the one that was there,",
+            Attached::Replaced => "a new phantom queue, in place of the old one,",
         },
         crate::format::bits_per_second(Some(queue.drain().as_bps() as f64)),
         args.dev,

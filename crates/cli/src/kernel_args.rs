@@ -14,21 +14,22 @@ pub struct KernelArgs {
 /// The subcommands of `kernel`.
 #[derive(Subcommand, Debug)]
 pub enum KernelPart {
-    /// Put a congestion control into the kernel: it stays until `remove`, and needs no process
+    /// Install a congestion control in the kernel. It stays until `remove` and needs no process
     Install(KernelInstallArgs),
-    /// Show controls in the kernel: programs, parameters, namespaces, sockets; and phantom queues
+    /// Show installed controls (programs, parameters, namespaces, sockets) and phantom queues
     Status(KernelStatusArgs),
-    /// Change parameters of an installed control for connections to come, and keep the others
+    /// Change parameters of an installed control for new connections. Other parameters keep their values
     Tune(KernelUpdateArgs),
-    /// Put this build's program in the place of an installed one, with its own defaults, for connections to come
+    /// Replace the program of an installed control with this build's, for new connections. Parameters return to their defaults
     Replace(KernelUpdateArgs),
-    /// Set the defaults of namespaces back, and take a control away; open connections keep it until they close
+    /// Uninstall a control, and restore the defaults of namespaces. Open connections keep it until they close
     Remove(KernelRemoveArgs),
-    /// Give a port a phantom queue, which marks packets by ECN before a real queue builds
+    /// Add a phantom queue to a port. It marks packets by ECN before a real queue builds
     ///
-    /// The program is at TC egress, before the device's own queue. A super-packet that the device will cut (GSO) counts with the bytes of
-    /// all its segments and is marked once: all of them carry the mark. `ip link set dev IF gso_max_segs 1` (or `ethtool -K IF tso off
-    /// gso off`) ends super-packets, so that each packet has a decision of its own.
+    /// The program runs at TC egress, before the device's own queue. The device cuts a super-packet (GSO) into segments
+    /// after that. The program counts the bytes of all segments and marks them all or none. `ip link set dev IF
+    /// gso_max_segs 1` (or `ethtool -K IF tso off gso off`) turns super-packets off, so that every packet is marked by
+    /// itself.
     Mark(KernelMarkArgs),
 }
 
@@ -38,10 +39,10 @@ pub struct KernelInstallArgs {
     /// The control: gemini, unocc, or fixed (a window that never changes)
     #[arg(value_name = "NAME")]
     pub control: String,
-    /// Its name in the kernel, if not its own: one control can stand there several times, with other parameters
+    /// Name in the kernel [default: the control's name]. One control can be installed several times, with different parameters
     #[arg(long = "as", value_name = "NAME")]
     pub name: Option<String>,
-    /// Make it the default of this network namespace (a name of `ip netns`, or a path), with tcp_ecn=1
+    /// Make it the default of this network namespace (a name of `ip netns`, or a path), and set tcp_ecn=1
     #[arg(long, value_name = "N")]
     pub netns: Option<String>,
     /// Set a parameter; can be given several times
@@ -52,9 +53,9 @@ pub struct KernelInstallArgs {
 /// Arguments of `kernel status`.
 #[derive(Args, Debug)]
 pub struct KernelStatusArgs {
-    /// The name in the kernel; without it, all controls and the phantom queues of the namespace
+    /// The name in the kernel [default: all controls, and the phantom queues of the namespace]
     pub name: Option<String>,
-    /// Show sockets and phantom queues of this network namespace alone
+    /// Show only the sockets and phantom queues of this network namespace
     #[arg(long, value_name = "N")]
     pub netns: Option<String>,
     /// Print one JSON document
@@ -80,7 +81,7 @@ pub struct KernelUpdateArgs {
 pub struct KernelRemoveArgs {
     /// The name in the kernel
     pub name: String,
-    /// Set the default of this network namespace back, and keep the control
+    /// Only restore the default of this network namespace. The control stays installed
     #[arg(long, value_name = "N")]
     pub netns: Option<String>,
 }
@@ -94,23 +95,23 @@ pub struct KernelMarkArgs {
     /// The link's rate, such as 10Gbps
     #[arg(long, value_name = "R", required_unless_present_any = ["remove", "status"])]
     pub rate: Option<Rate>,
-    /// The counter drains at this fraction of the rate
+    /// Fraction of the rate at which the counter drains
     #[arg(long, value_name = "D", default_value_t = 0.9)]
     pub drain: f64,
-    /// Up to this level of the counter no packet is marked; without it, a quarter of what the link sends in 2 ms
+    /// Counter level up to which no packet is marked [default: a quarter of the bytes that the link sends in 2 ms]
     #[arg(long, value_name = "B", requires = "k_max")]
     pub k_min: Option<Bytes>,
-    /// Above this level each packet is marked, and the counter saturates at 4/3 of it; without it, three quarters of what the link sends
-    /// in 2 ms
+    /// Counter level above which every packet is marked. The counter saturates at 4/3 of it [default: three quarters of
+    /// the bytes that the link sends in 2 ms]
     #[arg(long, value_name = "B", requires = "k_min")]
     pub k_max: Option<Bytes>,
     /// The network namespace of the device: a name of `ip netns`, or a path
     #[arg(long, value_name = "N")]
     pub netns: Option<String>,
-    /// Take the phantom queue of the device away
+    /// Remove the phantom queue of the device
     #[arg(long, conflicts_with_all = ["rate", "k_min", "k_max", "status"])]
     pub remove: bool,
-    /// Show what the phantom queue of the device has counted
+    /// Show the counters of the device's phantom queue
     #[arg(long, conflicts_with_all = ["rate", "k_min", "k_max"])]
     pub status: bool,
     /// Print the status as one JSON document

@@ -1,5 +1,5 @@
-//! The `farspan` command: arguments in, results out. What it does stands in the libraries. It is a library itself so that
-//! the Python package brings the same command.
+//! The `farspan` command: arguments in, results out. Other crates do the work. The command is a library too, so that the
+//! Python package can contain the same command.
 //!
 //! ```
 //! use std::ffi::OsString;
@@ -101,10 +101,8 @@ impl Failure {
             Self::Void(message) => (message, 6),
             #[cfg(target_os = "linux")]
             Self::Program(message, code) => (message, code),
-            Self::Interrupted => ("interrupted; what was written is marked partial".to_owned(), 130),
-            Self::InterruptedSweep => {
-                ("interrupted; the same command goes on where it stopped".to_owned(), 130)
-            }
+            Self::Interrupted => ("interrupted; the results so far are marked partial".to_owned(), 130),
+            Self::InterruptedSweep => ("interrupted; run the same command again to continue".to_owned(), 130),
             Self::Bug(bug) => (bug.to_string(), 101),
         }
     }
@@ -163,7 +161,7 @@ pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &Itself<
 pub fn sweep_plan(args: impl IntoIterator<Item = OsString>) -> Result<SweepPlan, u8> {
     match parse(args)?.command {
         Command::Sweep(args) => guarded(|| sweep::plan(&args)),
-        _ => guarded(|| Err(Failure::BadInput("no sweep; write farspan sweep".to_owned()))),
+        _ => guarded(|| Err(Failure::BadInput("not a sweep; use farspan sweep".to_owned()))),
     }
 }
 

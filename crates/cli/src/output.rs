@@ -29,7 +29,7 @@ pub fn lost(error: &std::io::Error) -> i32 {
     if error.kind() == ErrorKind::BrokenPipe {
         return 0;
     }
-    note(&format!("standard output cannot be written ({error}): make room, or send it elsewhere"));
+    note(&format!("standard output cannot be written ({error}): free disk space, or send it elsewhere"));
     1
 }
 

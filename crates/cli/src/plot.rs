@@ -18,28 +18,28 @@ pub struct PlotArgs {
     /// The number: its place in summary.json, such as fct.inter.p99_us
     #[arg(long, value_name = "FIELD")]
     pub y: String,
-    /// The key that has a line for each of its values
+    /// The key that has one line per value
     #[arg(long, value_name = "PATH", default_value = "scheme")]
     pub by: String,
-    /// Only the runs with this value of a key; can be given several times
+    /// Plot only runs with this value of a key; can be given several times
     #[arg(long = "where", value_name = "PATH=VALUE", value_parser = only)]
     pub only: Vec<(String, String)>,
-    /// The figure, as SVG or PDF by its ending; without it, an SVG in DIR
+    /// The file to write, as SVG or PDF by its ending [default: an SVG in DIR]
     #[arg(short, long, alias = "out", value_name = "FILE.svg|FILE.pdf")]
     pub output: Option<PathBuf>,
-    /// Width in inches: 3.33 is a paper's column, 7 its page
+    /// Width in inches: 3.33 fits a paper's column, 7 its page
     #[arg(long, value_name = "INCHES", default_value_t = 3.33, value_parser = inches)]
     pub width: f64,
-    /// Below the axis, in place of the key and its unit
+    /// Label of the x axis, instead of the key and its unit
     #[arg(long, value_name = "TEXT", value_parser = label)]
     pub x_label: Option<String>,
-    /// Beside the axis, in place of the number's name and its unit
+    /// Label of the y axis, instead of the number's name and its unit
     #[arg(long, value_name = "TEXT", value_parser = label)]
     pub y_label: Option<String>,
-    /// Above the chart; without it, nothing
+    /// Title above the chart [default: none]
     #[arg(long, value_name = "TEXT", value_parser = title)]
     pub title: Option<String>,
-    /// Logarithmic axes: x, y or x,y; without it, where values span more than a decade (x: in growing steps)
+    /// Logarithmic axes: x, y or x,y [default: axes whose values span more than a decade; x only if its steps grow]
     #[arg(long, value_name = "AXES", value_delimiter = ',')]
     pub log: Vec<Axis>,
     /// Linear axes
@@ -66,7 +66,7 @@ fn only(text: &str) -> Result<(String, String), String> {
 
 fn inches(text: &str) -> Result<f64, String> {
     let inches = text.parse::<f64>().ok().filter(|inches| (2.0..=20.0).contains(inches));
-    inches.ok_or_else(|| "give inches from 2 to 20: 3.33 is a paper's column, 7 its page".to_owned())
+    inches.ok_or_else(|| "give inches from 2 to 20: 3.33 fits a paper's column, 7 its page".to_owned())
 }
 
 /// The longest texts, in characters: more lines of them would take the chart's room.
@@ -110,7 +110,7 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
     if let Some(axis) = args.log.iter().find(|axis| args.linear.contains(axis)) {
         let axis = format!("{axis:?}").to_lowercase();
         return Err(Failure::BadInput(format!(
-            "--log {axis} --linear {axis}: an axis is one of them; leave one out"
+            "--log {axis} --linear {axis}: an axis is either logarithmic or linear; leave one out"
         )));
     }
     let asked = Asked { x: &args.x, y: &args.y, by: &args.by, only: &args.only };
@@ -143,7 +143,7 @@ fn place(args: &PlotArgs) -> Result<(PathBuf, Format), Failure> {
 }
 
 fn ending(path: &Path) -> String {
-    format!("-o {}: the ending says the format; write FILE.svg or FILE.pdf", path.display())
+    format!("-o {}: the file's ending chooses the format; write FILE.svg or FILE.pdf", path.display())
 }
 
 /// The figure of a number over an axis.
@@ -156,7 +156,7 @@ fn figure(over: &Over, args: &PlotArgs) -> Result<Figure, Failure> {
     let above_zero = |number: &Option<f64>| number.is_some_and(|number| number > 0.0);
     if x_log == Some(true) && !over.places.iter().all(|place| above_zero(&place.number)) {
         return Err(Failure::BadInput(format!(
-            "--log x: {} is not above 0 everywhere; leave --log x out",
+            "--log x: some values of {} are not above 0; leave --log x out",
             args.x
         )));
     }
@@ -164,7 +164,10 @@ fn figure(over: &Over, args: &PlotArgs) -> Result<Figure, Failure> {
     if y_log == Some(true)
         && !drawn().flat_map(|point| [point.median, point.high]).any(|number| above_zero(&number))
     {
-        return Err(Failure::BadInput(format!("--log y: {} is above 0 nowhere; leave --log y out", args.y)));
+        return Err(Failure::BadInput(format!(
+            "--log y: no value of {} is above 0; leave --log y out",
+            args.y
+        )));
     }
     let infinite = |number: Option<f64>| Some(number.unwrap_or(f64::INFINITY));
     let point = |point: &farspan_report::Point| Point {

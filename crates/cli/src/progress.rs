@@ -31,7 +31,7 @@ pub fn catch_interrupts() {
         }
     };
     if ctrlc::set_handler(handler).is_err() {
-        output::note("Ctrl-C will not leave partial results here");
+        output::note("Ctrl-C will not keep partial results on this system");
     }
 }
 
@@ -159,7 +159,7 @@ impl Announcement {
         }
         let cpu = progress.hops as f64 / self.speed;
         output::note(&format!(
-            "{} of {} runs are left, about {}: about {} of CPU time here, {} with {} at a time; --resume goes on where it was ended",
+            "{} of {} runs are left, about {}: about {} of CPU time here, {} with {} at a time; after an interruption, --resume continues",
             progress.points - progress.done,
             progress.points,
             with_prefix(progress.hops as f64, "packet-hops"),

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// Arguments of `reproduce`.
 #[derive(Args, Debug)]
 pub struct ReproduceArgs {
-    /// A figure (`farspan list figures`), or a paper for all of its figures
+    /// A figure (`farspan list figures`), or a paper for all its figures
     #[arg(value_name = "PAPER/FIGURE")]
     pub figure: Option<String>,
     /// Every figure
@@ -26,25 +26,26 @@ pub struct ReproduceArgs {
     /// How much to run: smoke (seconds, no verdicts), small (minutes) or full (as the papers)
     #[arg(long, value_name = "SIZE", default_value = "small", value_parser = size)]
     pub size: Size,
-    /// Folder for the runs, a page and a plot a figure
+    /// Folder for the runs, and a page and a plot per figure
     #[arg(short, long, alias = "output", value_name = "DIR", default_value = "out/reproduce")]
     pub out: PathBuf,
-    /// Run what our own checks need, and nothing else
+    /// Run only the simulations that our own checks need
     #[arg(long, conflicts_with_all = ["accept", "pages"])]
     pub checks: bool,
-    /// Do not run again what is there whole
+    /// Skip runs that are already complete
     #[arg(long)]
     pub resume: bool,
-    /// The farspan that runs [default: this one]: with --resume, verdicts of this build on the runs of that one
+    /// With --resume: the farspan program that runs the simulations and made the complete ones. This build computes the
+    /// verdicts [default: this program]
     #[arg(long, value_name = "FILE", requires = "resume")]
     pub program: Option<PathBuf>,
-    /// Write the verdicts into ledger.json of this folder of a checkout, and the pages that follow [default: docs]
+    /// Write the verdicts into ledger.json in this folder of a checkout, and update the pages made from it [default: docs]
     #[arg(long, value_name = "DOCS", num_args = 0..=1, require_equals = true, default_missing_value = "docs")]
     pub accept: Option<PathBuf>,
-    /// Run nothing: print the pages that follow from ledger.json of this folder of a checkout, by path [default: docs]
+    /// Run nothing. Print the pages made from ledger.json in this folder of a checkout, by path [default: docs]
     #[arg(long, value_name = "DOCS", num_args = 0..=1, require_equals = true, default_missing_value = "docs", conflicts_with_all = ["all", "figure", "accept"])]
     pub pages: Option<PathBuf>,
-    /// How they run, and how it is told.
+    /// How the runs are executed and reported.
     #[command(flatten)]
     pub running: RunningArgs,
 }
@@ -253,7 +254,7 @@ fn hold(ledger: &Ledger, records: &[Record]) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Unheld(format!(
-        "{} of the ledger's claims no longer hold; --accept rewrites docs/ledger.json, and the changelog says why:\n  {}",
+        "{} claims of docs/ledger.json no longer hold; --accept updates the file; say why in the changelog:\n  {}",
         lost.len(),
         lost.join("\n  ")
     )))
@@ -295,11 +296,11 @@ impl Checkout {
         let order: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
         for record in records {
             for lost in self.ledger.regressions(&record) {
-                output::note(&format!("note: {lost}: the changelog should say why"));
+                output::note(&format!("note: {lost}: say why in the changelog"));
             }
             for id in self.ledger.gone(&record) {
                 output::note(&format!(
-                    "note: {id}: is gone, and holds in the ledger: the changelog should say why"
+                    "note: {id}: no longer exists, but holds in the ledger: say why in the changelog"
                 ));
             }
             self.ledger.accept(record, &order);

@@ -28,16 +28,14 @@ pub fn run(args: &RunArgs, itself: &Itself<'_>) -> Result<(), Failure> {
     }
     if let Some(part) = args.ask.same.first() {
         return Err(Failure::BadInput(format!(
-            "--same {part}: there is no other scheme that could take it over; give several, such as --scheme uno,oscar: the others \
-             take it from the first"
+            "--same {part}: there is no other scheme to share it with; give several, such as --scheme uno,oscar: the \
+             others use this part of the first"
         )));
     }
     let given =
         [("--trace", !args.trace.is_empty()), ("--pcap", !args.pcap.is_empty()), ("--force", args.force)];
     if let Some((option, _)) = given.into_iter().find(|(_, given)| *given && args.out.is_none()) {
-        return Err(Failure::BadInput(format!(
-            "{option}: it concerns files; give --out <DIR>, the folder for them"
-        )));
+        return Err(Failure::BadInput(format!("{option} needs a folder for its files; give --out <DIR>")));
     }
     let resolved = args.ask.request(&args.scenario, args.seed).resolve();
     let resolved = resolved.map_err(|error| misplaced(&args.scenario, error))?;
@@ -55,7 +53,7 @@ pub fn run(args: &RunArgs, itself: &Itself<'_>) -> Result<(), Failure> {
     let threads = world.threads(threaded(args.engine, args.threads));
     if threads < args.threads && !args.quiet {
         output::note(&format!(
-            "note: this runs on {threads} of {} threads; the result is the same",
+            "note: the run uses {threads} of {} threads; the result is the same",
             args.threads
         ));
     }
@@ -95,24 +93,24 @@ pub fn run(args: &RunArgs, itself: &Itself<'_>) -> Result<(), Failure> {
 
 /// The sweep of several schemes, or of a grid.
 fn run_sweep(args: &RunArgs, itself: &Itself<'_>) -> Result<(), Failure> {
-    let lone = "is of one run, and here are several; give one --scheme and no --grid";
+    let lone = "works for a single run only; give one --scheme and no --grid";
     let given = [
         ("--trace", !args.trace.is_empty(), lone),
         ("--pcap", !args.pcap.is_empty(), lone),
         (
             "--force",
             args.force,
-            "replaces nothing in the folder of a sweep, where whole runs stay; leave it out, or give another --out",
+            "does not work for a sweep, which keeps complete runs; leave it out, or give another --out",
         ),
         (
             "--threads",
             args.threads > 1,
-            "is of one run, and here are several side by side; leave it out (farspan sweep has --jobs)",
+            "works for a single run only; leave it out (farspan sweep has --jobs)",
         ),
         (
             "--engine",
             args.engine != EngineKind::Windowed,
-            "is of one run, and here are several; leave it out: the result is the same",
+            "works for a single run only; leave it out: the result is the same",
         ),
     ];
     if let Some((option, _, cure)) = given.into_iter().find(|(_, given, _)| *given) {
@@ -127,7 +125,7 @@ fn run_sweep(args: &RunArgs, itself: &Itself<'_>) -> Result<(), Failure> {
 fn misplaced(scenario: &str, error: ScenarioError) -> Failure {
     match Kind::of(scenario) {
         Ok(Kind::Sweep) => Failure::BadInput(format!(
-            "{scenario}: this is a sweep, and farspan run takes a scenario; farspan sweep {scenario} runs it"
+            "{scenario}: this is a sweep file, but farspan run takes a scenario; use farspan sweep {scenario}"
         )),
         _ => error.into(),
     }
@@ -268,7 +266,7 @@ fn drops(summary: &Summary) -> Option<String> {
     let dropped = ports.tiers.iter().filter(|(_, sums)| sums.dropped > 0);
     let words = dropped.map(|(tier, sums)| {
         let rate = sums.loss_rate.map_or_else(|| NONE.to_owned(), |rate| format!("{rate:.1e}"));
-        format!("{tier} {} ({rate} of those that came)", sums.dropped)
+        format!("{tier} {} ({rate} of arrivals)", sums.dropped)
     });
     let words: Vec<_> = words.collect();
     let control = match summary.packets.control_dropped {
@@ -291,7 +289,7 @@ fn proxies(proxy: &ProxySummary) -> String {
         flows => format!("; {flows} flows went direct"),
     };
     format!(
-        "{}: {} packets sent on, {} NACKs; queue {} largest, a byte waits {}{direct}",
+        "{}: {} packets forwarded, {} NACKs; queue {} largest, a byte waits {}{direct}",
         proxy.proxies,
         sums.packets,
         sums.nacks,
@@ -386,7 +384,7 @@ fn seeds_table(summaries: &[Summary], spread: &Value) -> String {
         let interval = format!("{} to {}", value("ci_low"), value("ci_high"));
         table.row([measure.name.clone(), value("median"), value("min"), value("max"), interval]);
     }
-    let infinite = format!("{INFINITE}: flows did not end, or rates never converged");
+    let infinite = format!("{INFINITE}: some flows did not finish, or rates never converged");
     let note = interval_note(summaries.len()).map_or_else(String::new, |note| format!("note: {note}\n"));
     let faulty = FaultyLinks::together(summaries.iter().flat_map(|summary| summary.faults.iter().cloned()));
     let faults = faults(&faulty).into_iter().map(|line| format!("faults (all seeds together): {line}\n"));

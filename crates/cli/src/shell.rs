@@ -19,10 +19,10 @@ pub struct CompletionsArgs {
 /// Arguments of `man`.
 #[derive(Args, Debug)]
 pub struct ManArgs {
-    /// The folder for the pages, one for each command; it is made if need be
+    /// Folder for the pages, one per command. It is created if it does not exist
     #[arg(value_name = "DIR", required_unless_present = "out")]
     pub folder: Option<PathBuf>,
-    /// Another way to name it
+    /// The folder, given as an option
     #[arg(short, long, alias = "output", value_name = "DIR", conflicts_with = "folder")]
     pub out: Option<PathBuf>,
 }

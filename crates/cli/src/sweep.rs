@@ -22,32 +22,32 @@ use std::time::Duration;
 /// Arguments of `sweep`.
 #[derive(Args, Debug)]
 pub struct SweepArgs {
-    /// The file of a sweep (scenarios, schemes, profiles, seeds, [grid] and [draw]), or a scenario: a file, or a built-in name
+    /// A sweep file (scenarios, schemes, profiles, seeds, [grid] and [draw]), or a scenario: a file or a built-in name
     #[arg(value_name = "SWEEP.toml|SCENARIO")]
     pub what: String,
     /// Of a scenario: schemes, values and axes.
     #[command(flatten)]
     pub ask: AskArgs,
-    /// Seed of all draws
+    /// Seed of all random draws
     #[arg(long, conflicts_with = "seeds", allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
     /// Several seeds: A..B (both ends included) or a list, such as 1,2,5
     #[arg(long, value_name = "A..B", value_parser = seeds)]
     pub seeds: Option<Seeds>,
-    /// Where runs go on: local (processes of this machine), or ray (the command of the Python package)
+    /// Where the runs execute: local (processes on this machine), or ray (only in the Python package's command)
     #[arg(long, value_name = "NAME", default_value = "local", value_parser = backend)]
     pub backend: Backend,
-    /// Runs at a time [default: cores]
+    /// Number of runs at a time [default: number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub jobs: Option<u16>,
-    /// Folder for the runs, the data set and report.html; what is there whole is not run again [default: the file's name
+    /// Folder for the runs, the data set and report.html. Complete runs in it are skipped [default: the file's name
     /// without its ending, or the scenario's name]
     #[arg(short, long, alias = "output", value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document instead of tables
     #[arg(long)]
     pub json: bool,
-    /// No progress
+    /// Show no progress
     #[arg(long)]
     pub quiet: bool,
 }
@@ -107,7 +107,7 @@ pub struct SweepPlan {
     pub jobs: Option<u16>,
     /// One JSON document instead of tables.
     pub json: bool,
-    /// No progress.
+    /// Show no progress.
     pub quiet: bool,
 }
 
@@ -144,7 +144,7 @@ pub fn plan(args: &SweepArgs) -> Result<SweepPlan, Failure> {
             let seeds = args.seeds.as_ref().map(|_| "--seeds").or(args.seed.map(|_| "--seed"));
             if let Some(option) = args.ask.given().or(seeds) {
                 return Err(Failure::BadInput(format!(
-                    "{option}: {} is a sweep, which says itself what is run; write it there, or give a scenario instead",
+                    "{option}: {} is a sweep file, and the file decides what runs; set it in the file, or give a scenario instead",
                     args.what
                 )));
             }
@@ -217,7 +217,7 @@ pub fn run(plan: &SweepPlan, itself: &Itself<'_>) -> Result<(), Failure> {
     match first_failure(&rows) {
         _ if interrupted() && counts.not_run > 0 => Err(Failure::InterruptedSweep),
         Some(error) => Err(Failure::Failed(format!(
-            "{} of {} runs failed, the first one with: {error}; {} has every error, and the next sweep tries them again",
+            "{} of {} runs failed; the first error: {error}. {} has every error. Run the sweep again to retry them",
             counts.failed,
             rows.len(),
             out.join("runs.parquet").display()
@@ -267,11 +267,12 @@ pub struct Told {
 pub fn told(out: &Path) -> Result<Told, Failure> {
     report::beside(out)?;
     let folder = out.display();
-    let ending = format!("report: {folder}/report.html; the same again: farspan sweep {folder}/sweep.toml\n");
+    let ending = format!("report: {folder}/report.html; run again: farspan sweep {folder}/sweep.toml\n");
     let groups = groups(load(&[out.to_owned()])?);
     if groups.iter().all(|group| group.arms.len() < 2) {
-        let lone =
-            format!("no table: one scheme at each point; farspan plot {folder} --x KEY --y FIELD draws it\n");
+        let lone = format!(
+            "no table: each point has one scheme; plot the runs: farspan plot {folder} --x KEY --y FIELD\n"
+        );
         return Ok(Told { ending: ending + &lone, ..Told::default() });
     }
     Ok(match comparisons(&groups) {
@@ -281,7 +282,7 @@ pub fn told(out: &Path) -> Result<Told, Failure> {
         }
         Ok(comparisons) => {
             let more =
-                format!("{} comparisons, a table of each: farspan compare {folder}\n", comparisons.len());
+                format!("{} comparisons; show their tables: farspan compare {folder}\n", comparisons.len());
             Told { tables: String::new(), ending: ending + &more, comparisons }
         }
         Err(error) => Told { ending: format!("{ending}no table: {error}\n"), ..Told::default() },
@@ -327,13 +328,13 @@ fn document(
 fn text(out: &Path, sweep: &Sweep, counts: Counts, reused: usize) -> String {
     let Counts { done, failed, not_run } = counts;
     let mut text = format!("{done} {} done", if done == 1 { "run" } else { "runs" });
-    for (count, what) in [(reused, "of them were there"), (failed, "failed"), (not_run, "not run")] {
+    for (count, what) in [(reused, "already complete"), (failed, "failed"), (not_run, "not run")] {
         if count > 0 {
             text += &format!(", {count} {what}");
         }
     }
     if sweep.repeated > 0 {
-        text += &format!("; {} combinations are the run of another one", sweep.repeated);
+        text += &format!("; {} combinations repeat another run", sweep.repeated);
     }
     let out = out.display();
     text + &format!("\ndata set: {out}/runs.parquet, views for DuckDB: {out}/views.sql\n")

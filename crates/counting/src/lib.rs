@@ -1,7 +1,7 @@
-//! The allocator of tests that count memory: the system's, with the bytes that each thread holds. Its own overhead is not
-//! counted.
+//! An allocator for tests that count memory. It is the system's allocator, and it counts the bytes that each thread holds. It
+//! does not count its own overhead.
 //!
-//! Linking this crate chooses it.
+//! A program that links this crate uses this allocator.
 //!
 //! ```
 //! assert_eq!(farspan_counting::held(|| vec![0_u8; 100]), 100);

@@ -155,7 +155,7 @@ impl Judge {
         let mut over = |what: &str, late: &Late, q: f64, bound: Duration| {
             let name = if q == 0.99 { "99th" } else { "99.9th" };
             if let Some(found) = late.quantile(q).filter(|found| *found > bound) {
-                reasons.push(format!("the {name} percentile of {what} is {found}, and {bound} is the most"));
+                reasons.push(format!("the {name} percentile of {what} is {found}; the limit is {bound}"));
             }
         };
         over("the excess delay of probes", &self.excess, 0.99, self.bound.p99);
@@ -164,7 +164,7 @@ impl Judge {
         over("the lateness of released packets", &self.release, 0.999, self.bound.p999);
         if self.stall > self.bound.stall {
             let (found, bound) = (self.stall, self.bound.stall);
-            reasons.push(format!("its thread was held for {found}, and {bound} is the most"));
+            reasons.push(format!("its thread stalled for {found}; the limit is {bound}"));
         }
         if self.unread_drops > 0 {
             reasons.push(format!("the kernel dropped {} packets before they were read", self.unread_drops));
@@ -176,11 +176,11 @@ impl Judge {
             reasons.push(format!("the devices of {} hosts are gone", self.gone));
         }
         if self.excess.count == 0 && packets.read > 0 {
-            reasons.push("it was too short for a probe: nobody knows how late it was".to_owned());
+            reasons.push("it ended before its first probe, so its lateness is not known".to_owned());
         } else if (self.read.count as f64) < SHARE_PROBES * self.probes as f64 {
             let (read, due) = (self.read.count, self.probes);
             reasons.push(format!(
-                "{read} of {due} probes came: hosts whose probes do not come may be late unseen"
+                "only {read} of {due} probes arrived: a host whose probes are missing may be late unnoticed"
             ));
         }
         reasons
@@ -252,7 +252,7 @@ mod tests {
         assert!(!verdict(&held).void, "a shorter one is lateness, which the percentiles judge");
         held.stall = Duration::from_ms(15);
         let held = verdict(&held);
-        assert!(held.void && held.reasons[0].contains("held for 15ms"), "{held:?}");
+        assert!(held.void && held.reasons[0].contains("stalled for 15ms"), "{held:?}");
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! Real packets between network namespaces, through the simulator's own switches: programs that know nothing of it meet the
-//! queues, marks, losses and failures of a scenario, in real time.
+//! Sends real packets between network namespaces, through the simulator's own switches. Ordinary programs see the queues, marks,
+//! losses and failures of a scenario in real time.
 //!
-//! - [`Engine`]: the network of a scenario with real packets. It has no clock, so that a test can drive it with recorded
-//!   arrivals; every system has it.
-//! - [`bytes`]: what switches write into IP packets: marks, hop limits, cuts.
-//! - `linux` (Linux alone): a namespace and a TUN device for each host, the thread that moves the packets, and what other
-//!   processes ask of it.
+//! - [`Engine`]: the network of a scenario, with real packets. It has no clock, so tests can drive it with recorded arrivals.
+//!   It builds on every system.
+//! - [`bytes`]: the changes that switches make to IP packets: marks, hop limits, cuts.
+//! - `linux` (Linux only): a namespace and a TUN device for each host, the thread that moves packets, and the requests of
+//!   other processes.
 //!
-//! An emulation measures how late it was itself ([`Bound`]), and is void where it was too late, or where a packet has no fate.
+//! An emulation measures its own lateness ([`Bound`]). It is void if it was too late, or if a packet is not accounted for.
 //!
 //! # A packet crosses a network
 //!

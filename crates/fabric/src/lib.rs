@@ -1,9 +1,8 @@
-//! The network that packets cross: ports, queues, markers, links, switches and topologies. It has no clock of
-//! its own: `now` is an argument.
+//! The network that packets cross: ports, queues, markers, links, switches and topologies. It has no clock. The caller
+//! passes the current time as `now`.
 //!
-//! A [`Port`] is composed, not chosen: buffer x markers x overflow x service. A [`Network`] is nodes, links
-//! and routes; [`topology`] generates them. Everything here serves the simulator (virtual time) and the
-//! emulator (real time) alike.
+//! A [`Port`] is made of four parts: buffer, markers, overflow and service. A [`Network`] has nodes, links and routes, and
+//! [`topology`] generates it. The simulator (virtual time) and the emulator (real time) both use this crate.
 //!
 //! # A packet crosses a switch
 //!

@@ -1,6 +1,6 @@
-//! Files that are whole once they have their names: each is written beside its place under a name that nobody can know, and renamed
-//! when it is complete. What stands in its place stays until then. A link is never followed on the way, and no file of someone else is
-//! overwritten. And files to be read that end.
+//! Writes files atomically: a file is written under a random name in the same folder, and renamed when it is complete. Until then
+//! the old file stays. Writing never follows a link and never overwrites another user's file. This crate also opens files to
+//! read, and refuses those that never end, such as pipes.
 //!
 //! ```
 //! let path = std::env::temp_dir().join(format!("farspan-files-{}.txt", std::process::id()));

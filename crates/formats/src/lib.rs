@@ -1,8 +1,8 @@
-//! Files of other tools, as farspan's: htsim's connection matrices and topologies, and the topologies, flows and settings of
-//! HPCC's simulator and of SimAI's fork of it.
+//! Converts files of other tools into farspan's: htsim's connection matrices and topologies, and the topologies, flows and
+//! settings of HPCC's simulator and of SimAI's fork of it.
 //!
-//! A connection matrix becomes a flow list, a topology a topology file, a run a scenario around both. What a tool's own loader
-//! would take wrongly or silently is refused; every error names file and line, what is wrong, and the cure.
+//! A connection matrix becomes a flow list. A topology becomes a topology file. A run becomes a scenario that uses both. Input
+//! that the tool's own loader would misread or ignore is refused. Every error names the file, the line, the problem and the cure.
 //!
 //! ```
 //! use farspan_formats::cm::{TimeUnit, parse};

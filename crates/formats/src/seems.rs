@@ -54,14 +54,14 @@ impl fmt::Display for Format {
                 "a configuration of HPCC's simulator, which `farspan import hpcc` reads with --config"
             }
             Self::FlowList => "a list of flows of farspan, which a workload of kind = \"flows\" names",
-            Self::Toml => "TOML, as farspan's own scenarios and topologies, which `farspan check` reads",
-            Self::Parquet => "Parquet; a list of flows in it is named by a workload of kind = \"flows\"",
-            Self::Goal => "a GOAL schedule, which is not read here",
-            Self::Workload => "a workload of SimAI or ASTRA-sim, which is not read here",
-            Self::Json => "JSON, of which nothing is read here",
-            Self::Xml => "XML, of which nothing is read here",
+            Self::Toml => "TOML, like farspan's own scenarios and topologies, which `farspan check` reads",
+            Self::Parquet => "Parquet; a workload of kind = \"flows\" can name a list of flows in it",
+            Self::Goal => "a GOAL schedule, which farspan cannot read",
+            Self::Workload => "a workload of SimAI or ASTRA-sim, which farspan cannot read",
+            Self::Json => "JSON, which farspan cannot read",
+            Self::Xml => "XML, which farspan cannot read",
             Self::Binary => {
-                "no text: perhaps a Chakra trace or a compressed file, of which nothing is read here"
+                "not text: perhaps a Chakra trace or a compressed file, which farspan cannot read"
             }
         })
     }

@@ -1,8 +1,8 @@
-//! The bodies of the fuzz targets in `fuzz/`, as plain functions: `cargo fuzz` drives them where there is a nightly compiler, a
-//! test replays the committed corpora, and the example `mutate` draws inputs on any compiler.
+//! The bodies of the fuzz targets in `fuzz/`, as plain functions. `cargo fuzz` calls them with a nightly compiler, a test
+//! replays the committed corpora, and the example `mutate` draws inputs on any compiler.
 //!
-//! Each function takes any bytes, and panics where an invariant does not hold. Beside them stand inputs that [must be
-//! refused](fn@invalid), and [what an error message must say](flaw).
+//! Each function takes any bytes, and panics if an invariant does not hold. This crate also has inputs that [must be
+//! refused](fn@invalid), and a check of [what an error message must say](flaw).
 //!
 //! ```
 //! for (name, target) in farspan_fuzz::TARGETS {

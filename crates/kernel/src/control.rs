@@ -18,7 +18,7 @@ pub enum Control {
 
 /// No control has this name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("no control {name:?} can be installed: there are {}", Control::names())]
+#[error("{name:?} is not a control that can be installed: choose from {}", Control::names())]
 pub struct UnknownControl {
     name: String,
 }
@@ -96,7 +96,7 @@ const GEMINI: &[Parameter] = &[
         ["h_bits", "h_bits_per_pkt"],
         Unit::Count,
         (1, u32::MAX as u64),
-        "1 / H: so many bits of C x RTT give one packet of h (Table IV: H = 1.2e-7)",
+        "1 / H: bits of C x RTT for each packet of h (Table IV: H = 1.2e-7)",
     ),
     Parameter::new(["h_min", "h_min_millipkts"], MILLI, (0, 4_000_000), "smallest h, packets (III-C: 0.1)"),
     Parameter::new(["h_max", "h_max_millipkts"], MILLI, (1, 4_000_000), "largest h, packets (III-C: 5)"),
@@ -111,7 +111,7 @@ const GEMINI: &[Parameter] = &[
         ["delay_threshold", "delay_threshold_us"],
         US,
         (0, TEN_SECONDS),
-        "T: a longer queueing delay is congestion of the wide area (Table IV: 5 ms)",
+        "T: a longer queueing delay means congestion in the WAN (Table IV: 5 ms)",
     ),
     Parameter::new(
         ["gain", "gain_ppm"],
@@ -123,7 +123,7 @@ const GEMINI: &[Parameter] = &[
         ["alpha_start", "alpha_start_ppm"],
         PPM,
         (0, 1_000_000),
-        "that average at the start (DCTCP: 1)",
+        "initial value of that average (DCTCP: 1)",
     ),
     Parameter::new(
         ["base_rtt", "base_rtt_us"],
@@ -137,12 +137,7 @@ const GEMINI: &[Parameter] = &[
         (0, MOST_CWND),
         "first window; 0: the kernel's",
     ),
-    Parameter::new(
-        ["min_cwnd", "min_cwnd_pkts"],
-        Unit::Packets,
-        (1, 10_000),
-        "smallest window that a cut leaves",
-    ),
+    Parameter::new(["min_cwnd", "min_cwnd_pkts"], Unit::Packets, (1, 10_000), "smallest window after a cut"),
     Parameter::new(["max_cwnd", "max_cwnd_pkts"], Unit::Packets, (2, MOST_CWND), "largest window"),
     Parameter::new(
         ["cut_per_rtt_min", "cut_per_rtt_min"],
@@ -154,7 +149,7 @@ const GEMINI: &[Parameter] = &[
         ["restart_after_idle", "restart_after_idle"],
         Unit::Switch,
         (0, 1),
-        "on: a window that rested for a time-out is halved for each (RFC 2861)",
+        "on: the window is halved for each time-out that the flow was idle (RFC 2861)",
     ),
 ];
 
@@ -182,13 +177,13 @@ const UNOCC: &[Parameter] = &[
         ["base_rtt_floor", "base_rtt_floor_us"],
         US,
         (0, 1_000_000),
-        "a base round trip that is measured counts as this at least",
+        "least value of a measured base round trip",
     ),
     Parameter::new(
         ["tolerance", "tolerance_us"],
         US,
         (0, 1_000_000),
-        "up to this delay the real queues count as empty",
+        "real queues count as empty up to this delay",
     ),
     Parameter::new(
         ["alpha", "alpha_ppm"],
@@ -212,7 +207,7 @@ const UNOCC: &[Parameter] = &[
         ["md_scale", "md_scale_ppm"],
         PPM,
         (1, 1_000_000),
-        "the part of a cut while only phantom queues are full (Algorithm 1: 0.3)",
+        "factor on a cut while only phantom queues are full (Algorithm 1: 0.3)",
     ),
     Parameter::new(
         ["qa_factor", "qa_factor_ppm"],

@@ -1,8 +1,9 @@
-//! Congestion controls of TCP in the Linux kernel, and phantom queues on its ports, as eBPF programs.
+//! TCP congestion controls in the Linux kernel, and phantom queues on its ports, as eBPF programs.
 //!
-//! - [`Control`] and [`Settings`]: what can be installed, and its parameters with units and bounds; every system has them.
-//! - [`install`], [`tune`], [`replace`], [`remove`], [`status`]: the life of a control (Linux, with the feature `load`). It lives in
-//!   the kernel and in one pin of the BPF file system; no process stays.
+//! - [`Control`] and [`Settings`]: the controls that can be installed, and their parameters with units and bounds. They build on every
+//!   system.
+//! - [`install`], [`tune`], [`replace`], [`remove`], [`status`]: manage a control (Linux, with the feature `load`). It lives in the
+//!   kernel and in one pin of the BPF file system, and needs no process.
 //! - [`mark`]: phantom queues on ports (Linux, with the feature `load`).
 //! - [`PhantomQueue`]: the constants of a phantom queue, as the program reads them.
 //!

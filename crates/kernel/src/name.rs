@@ -15,14 +15,15 @@ pub struct Name(String);
 pub enum NameError {
     /// Linux does not take it.
     #[error(
-        "{text:?} names no congestion control: give 1 to 15 lower-case letters, digits and `_`, a letter first (Linux takes no others)"
+        "{text:?} cannot name a congestion control: give 1 to 15 lower-case letters, digits and `_`, starting with a \
+         letter (Linux accepts no others)"
     )]
     Odd {
         /// The text.
         text: String,
     },
     /// It means something else.
-    #[error("{text} is the name of a control of Linux, or a word in the lists of `ss`: give another")]
+    #[error("{text} is the name of a Linux control, or a word that `ss` prints: give another name")]
     Reserved {
         /// The text.
         text: String,

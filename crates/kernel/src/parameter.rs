@@ -173,13 +173,13 @@ impl Parameter {
 #[non_exhaustive]
 pub enum SettingError {
     /// There is no value.
-    #[error("`{text}` sets nothing: write KEY=VALUE")]
+    #[error("`{text}` does not set a parameter: write KEY=VALUE")]
     NoValue {
         /// The text.
         text: String,
     },
     /// The control has no such parameter.
-    #[error("{control} has no parameter `{key}`: there are {}", keys(*control))]
+    #[error("{control} has no parameter `{key}`: it has {}", keys(*control))]
     UnknownKey {
         /// The control.
         control: Control,
@@ -201,7 +201,7 @@ pub enum SettingError {
         value: String,
     },
     /// Two values do not go together.
-    #[error("{low} is above {high}: give {control} a smaller or a larger one")]
+    #[error("{low} is above {high}: lower the first or raise the second one of {control}")]
     Order {
         /// The control.
         control: Control,
@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_setting_is_said() {
         for (texts, expected) in [
-            (&["window"][..], "`window` sets nothing: write KEY=VALUE"),
+            (&["window"][..], "`window` does not set a parameter: write KEY=VALUE"),
             (&["windows=3"], "fixed has no parameter `windows`: there are window"),
             (&["window=3", "window=4"], "`window` is set twice: leave one out"),
             (&["window=3.5"], "window=3.5: expected packets, 2 to 1000000"),

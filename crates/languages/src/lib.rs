@@ -1,8 +1,8 @@
-//! The congestion controls of `bpf/tcp`, in C, beside those of the transport, in Rust: the same events go to both, and the windows
-//! must be the same.
+//! Compares the congestion controls of `bpf/tcp`, in C, with those of the transport, in Rust. Both get the same events and must
+//! give the same windows.
 //!
-//! The C file that the kernel loads is compiled as a plain program, hooks and all: [`Program`]. The Rust control gets the same
-//! events, in microseconds and packets as Linux has them: [`simulated_windows`]. [`random_events`] draws the events of a flow.
+//! [`Program`] compiles the C file that the kernel loads as a plain program, with all its hooks. [`simulated_windows`] gives the
+//! Rust control the same events, in microseconds and packets as in Linux. [`random_events`] draws the events of a flow.
 
 mod events;
 mod program;

@@ -121,13 +121,11 @@ pub fn items(kind: &str) -> Result<Vec<Item>, String> {
 #[must_use]
 pub fn kinds() -> Vec<Item> {
     let what = |kind: &str| match kind {
-        "schemes" => {
-            "what runs compare: congestion control, path selection, recovery, coding, settings of ports"
-        }
-        "congestion" => "congestion controls, parts of schemes",
-        "balance" => "path selectors, parts of schemes",
-        "coding" => "erasure codes, parts of schemes",
-        "queues" => "markers, overflows and buffers that ports are composed of",
+        "schemes" => "congestion control with path selection, recovery, coding and settings of ports",
+        "congestion" => "congestion controls, a part of schemes",
+        "balance" => "path selectors, a part of schemes",
+        "coding" => "erasure codes, a part of schemes",
+        "queues" => "markers, overflow rules and buffers, the parts of a port",
         "topologies" => "kinds of networks",
         "workloads" => "kinds of traffic, mixes and distributions of sizes",
         "scenarios" => "built-in scenarios, for run, check and sweep",

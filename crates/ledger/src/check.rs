@@ -54,7 +54,7 @@ fn distinct(what: &str, names: impl Iterator<Item = Name>) -> Checked<Vec<String
         let text = name.get_ref();
         let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if text.is_empty() || !text.chars().all(fits) {
-            return wrong(&name, format!("{text:?} is no name of a {what}"), "use a-z, 0-9 and -");
+            return wrong(&name, format!("{text:?} is not a name of a {what}"), "use a-z, 0-9 and -");
         }
         if known.contains(text) {
             return wrong(&name, format!("there are two {what}s {text:?}"), "give each a name of its own");

@@ -1,10 +1,10 @@
-//! Figures of papers: the runs that they need, the claims that the papers make of them, and verdicts computed from results.
+//! Figures of papers: their runs, the claims that the papers make about them, and verdicts computed from results.
 //!
-//! A folder `experiments/PAPER/FIGURE/` is a figure: `claims.toml` ([`Figure::parse`]) and `why.md`. What the paper says is a
-//! [`Statement`]; claims measure it, and checks are our own. Its runs are cases x
-//! arms x seeds ([`Figure::plan`]), and [`Figure::evaluate`] makes a [`Record`] of their documents: a verdict a claim, a row
-//! an arm; [`Figure::complete`] adds to them what is computed from samples and flows. [`Ledger`] keeps the records,
-//! [`pages`](pages()) makes the pages of the book from them. [`Bundle`] packs a figure for others to run again.
+//! A folder `experiments/PAPER/FIGURE/` is a figure. It has `claims.toml` ([`Figure::parse`]) and `why.md`. A [`Statement`] is a
+//! sentence of the paper, and claims measure it. Checks are our own. [`Figure::plan`] gives the runs: cases x arms x seeds.
+//! [`Figure::complete`] adds the numbers computed from samples and flows to the documents of the runs. [`Figure::evaluate`]
+//! turns them into a [`Record`]: a verdict per claim, a row per arm. [`Ledger`] keeps the records, and [`pages`](pages()) makes
+//! the pages of the book from them. [`Bundle`] packs a figure, so that others can run it again.
 //!
 //! ```
 //! use farspan_ledger::{Rule, Interval, Verdict};

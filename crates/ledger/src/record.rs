@@ -157,7 +157,7 @@ pub struct Ledger {
 
 /// A claim that the ledger holds and a run does not.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{id}: {verdict}, and holds in the ledger", verdict = verdict.name())]
+#[error("{id}: {verdict} now, but holds in the ledger", verdict = verdict.name())]
 pub struct Regression {
     /// The claim.
     pub id: String,

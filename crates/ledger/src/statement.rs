@@ -128,7 +128,7 @@ impl OneNumber for PrintedNumber {
     fn of_text<E: Error>(text: &str) -> Result<Self, E> {
         Self::read(text).ok_or_else(|| {
             let units: Vec<&str> = UNITS[1..].iter().map(|(name, ..)| *name).collect();
-            E::custom(format!("{text:?} is no number with a unit ({})", units.join(", ")))
+            E::custom(format!("{text:?} is not a number with a unit ({})", units.join(", ")))
         })
     }
 }

@@ -1,11 +1,12 @@
-//! The allocator of farspan's binaries. What a run touches lies scattered over tens of megabytes, and with pages of 4 KiB
-//! each visit may cost a walk through the page table: on Linux, jemalloc asks for huge pages for all that it maps. Elsewhere,
-//! and without the feature `jemalloc`, it is the system's.
+//! The allocator of farspan's binaries. A run touches memory that is scattered over tens of megabytes. With pages of 4 KiB each
+//! access may walk the page table, so on Linux jemalloc maps huge pages. On other systems, and without the feature `jemalloc`,
+//! it is the system's allocator.
 //!
-//! Where there is no more memory, the process says so and ends with 1: an abort, which is what Rust's own libraries do then,
-//! looks like a bug. (The kernel may end it before that, where it promises more than it has.)
+//! When memory runs out, the process says so and exits with 1. Rust's own libraries would abort, which looks like a bug. (A
+//! kernel that overcommits memory may kill the process before that.)
 //!
-//! Linking this crate chooses it; the program, the Python package and what extends them do, no other library does.
+//! A program that links this crate uses this allocator. The command, the Python package and crates that extend it link it. No other
+//! library does.
 //!
 //! ```
 //! use farspan_memory as _;

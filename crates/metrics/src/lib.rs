@@ -1,6 +1,6 @@
 //! Results of runs: flow records, quantiles, fairness, summaries over seeds, Parquet tables.
 //!
-//! Nothing here simulates: records go in, numbers come out. [`Summary`] is the document of `farspan run --json`.
+//! This crate does not simulate. It takes records and computes numbers. [`Summary`] is the document of `farspan run --json`.
 //!
 //! ```
 //! use farspan_metrics::{Class, Completion, FlowOutcome, FlowRecord, Fct, jain};

@@ -145,7 +145,7 @@ impl SetupComparison {
         let differ: Vec<_> = self.differ.iter().map(OtherPart::text).collect();
         let first = if same.is_empty() { "nothing".to_owned() } else { same.join("; ") };
         let second = if differ.is_empty() { "none of these".to_owned() } else { differ.join(", ") };
-        vec![format!("the schemes have in common: {first}"), format!("the schemes differ in: {second}")]
+        vec![format!("all schemes use: {first}"), format!("the schemes differ in: {second}")]
     }
 }
 
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "the schemes have in common: first window bdp; recovery rack; balance unolb; lossless no",
+                "all schemes use: first window bdp; recovery rack; balance unolb; lossless no",
                 "the schemes differ in: coding (a, c: none; b: none intra, mds(8,2) inter)",
             ]
         );

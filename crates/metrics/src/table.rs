@@ -24,7 +24,7 @@ const ROW_GROUP: usize = 1 << 18;
 #[non_exhaustive]
 pub enum TableError {
     /// The file system refuses.
-    #[error("{path}: cannot be written ({source}); choose another --out, or make room")]
+    #[error("{path}: cannot be written ({source}); choose another --out, or free disk space")]
     Io {
         /// The file.
         path: String,
@@ -32,7 +32,7 @@ pub enum TableError {
         source: std::io::Error,
     },
     /// The encoder refuses.
-    #[error("{path}: cannot be encoded ({source}); choose another --out, or make room")]
+    #[error("{path}: cannot be encoded ({source}); choose another --out, or free disk space")]
     Encode {
         /// The file.
         path: String,

@@ -44,7 +44,7 @@ impl Warned {
         match others {
             0 if count == of => text.clone(),
             0 => format!("{text} ({count} of {of} runs)"),
-            others => format!("{text} ({count} of {of} runs, in {others} with other numbers)"),
+            others => format!("{text} ({count} of {of} runs; numbers differ in {others})"),
         }
     }
 }
@@ -83,7 +83,7 @@ mod tests {
     fn warnings_that_differ_in_numbers_alone_are_one_with_the_first_one_s() {
         let window = |bytes| format!("the first window is up to {bytes} B, and the buffer holds 1048576 B");
         let [a, b] = [window(5_033_534), window(12_541_896)];
-        assert_eq!(lines(&[&[&a], &[&b], &[&b]]), [format!("{a} (3 of 3 runs, in 2 with other numbers)")]);
+        assert_eq!(lines(&[&[&a], &[&b], &[&b]]), [format!("{a} (3 of 3 runs; numbers differ in 2)")]);
         assert_eq!(lines(&[&[&a], &[], &[&a]]), [format!("{a} (2 of 3 runs)")]);
         assert_eq!(lines(&[&[&a], &[&a]]), [a]);
     }
@@ -104,7 +104,7 @@ mod tests {
     fn a_run_that_warns_twice_says_both() {
         assert_eq!(
             lines(&[&["port 1", "port 2"], &["port 2"]]),
-            ["port 1 (2 of 2 runs, in 1 with other numbers)", "port 2 (1 of 2 runs)"]
+            ["port 1 (2 of 2 runs; numbers differ in 1)", "port 2 (1 of 2 runs)"]
         );
     }
 

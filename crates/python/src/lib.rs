@@ -1,5 +1,5 @@
-//! The native part of the farspan Python package: arguments in; documents as JSON and tables as Arrow streams out.
-//! `python/farspan` makes objects of them.
+//! The native part of the farspan Python package. It takes arguments, and returns documents as JSON and tables as Arrow streams.
+//! `python/farspan` turns them into objects.
 
 mod control;
 mod error;

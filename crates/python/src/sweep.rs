@@ -140,7 +140,7 @@ impl Sweep {
     }
 }
 
-/// The rows of the data set as JSON, how many of them were there, and what the runs warn of.
+/// The rows of the data set as JSON, how many already complete, and what the runs warn of.
 type Told = (String, usize, Vec<String>);
 
 /// A run that is not there: index, name of the folder, arguments of the command, resolved scenario.

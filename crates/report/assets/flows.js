@@ -91,7 +91,7 @@ function flowPanel() {
   const figures = own.filter(([, list]) => list.length).map(([probe]) =>
     h("figure", {}, h("figcaption", {}, names[probe]), h("div", { class: "chart small", id: `flow-${probe}` })));
   fill("flow", h("h3", {}, `Flow ${state.flow}`), h("dl", {}, pairs.map(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
-    figures.length ? figures : h("p", { class: "empty" }, "No series of this flow in this report: probes.rate_interval samples flows, and the largest keep their series."));
+    figures.length ? figures : h("p", { class: "empty" }, "This report has no series of this flow. probes.rate_interval samples flows, and only the largest keep their series."));
   for (const [probe, list] of own) {
     if (list.length) draw(`flow-${probe}`, () => ({ ...lines(probe, list, `flow-${probe}`), height: 90 }));
   }

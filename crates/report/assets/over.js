@@ -67,10 +67,10 @@ function overCommand() {
 function overCaption() {
   const rows = overRows();
   const seeds = Math.max(...overGroups().flatMap(({ group }) => group.arms.map((arm) => arm.runs.length)), 0);
-  const band = seeds < 6 ? "Band: smallest to largest; a 95% interval takes six seeds." : "Band: its 95% bootstrap interval.";
+  const band = seeds < 6 ? "Band: smallest to largest; a 95% interval needs six seeds." : "Band: its 95% bootstrap interval.";
   return [
     seeds > 1 ? `Median over ${seeds} seeds. ${band}` : "One seed.",
-    rows.some(({ y, high }) => y == null || high == null) ? "∞: flows did not end, or rates never converged." : "",
+    rows.some(({ y, high }) => y == null || high == null) ? "∞: some flows did not finish, or rates never converged." : "",
     over.path.startsWith("/queues/bottleneck") && new Set(rows.map(({ port }) => port)).size > 1 ? "The bottleneck is not the same port in all runs." : "",
     `The same as a figure: ${overCommand()}`,
   ].filter(Boolean).join(" ");

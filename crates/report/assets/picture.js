@@ -197,7 +197,7 @@ function picture() {
   });
   fill("picture", root);
   labelFaults(root, dead, detail.faults);
-  byId("unit").textContent = (marked.size ? "Ring: a proxy. " : "") + "Colour: busy share of the run, of the busiest link; the same scale in every report. Dashed red: a dead link; dotted: one with another fault. A unit stands for neighbours; point at one, or walk with the arrow keys.";
+  byId("unit").textContent = (marked.size ? "Ring: a proxy. " : "") + "Colour: utilisation of the busiest link; the scale is the same in every report. Dashed red: a dead link. Dotted: a link with another fault. A box stands for several neighbours: point at it, or use the arrow keys.";
 }
 
 function scaleOfHeat(height) {

@@ -58,7 +58,7 @@ function showArm() {
 function showRun() {
   const detail = run().detail;
   byId("run-choice").hidden = group().arms.length < 2 && arm().runs.length < 2;
-  byId("run-caption").textContent = detail ? "" : "Details are kept of the first seeds and schemes only: farspan report on this run's own folder shows them.";
+  byId("run-caption").textContent = detail ? "" : "Only the first seeds and schemes have details here. To see these, run farspan report on this run's own folder.";
   let any = false;
   for (const probe of ["goodput", "rate", "cwnd", "queue", "phantom_queue", "proxy_queue"]) {
     const list = seriesOf(probe);

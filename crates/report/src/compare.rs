@@ -147,7 +147,7 @@ pub fn comparisons(groups: &[Group]) -> Result<Vec<Comparison>, ReportError> {
     let comparable: Vec<_> = groups.iter().filter(|group| group.arms.len() > 1).collect();
     if comparable.is_empty() {
         return Err(ReportError::Unpaired {
-            problem: format!("nothing to compare: there is one arm, {}", arm_names(groups)),
+            problem: format!("nothing to compare: there are only runs of {}", arm_names(groups)),
             cure: "give two folders, or one with runs of several schemes".to_owned(),
         });
     }
@@ -264,9 +264,9 @@ pub(crate) fn side(arm: &Arm) -> Side {
 #[must_use]
 pub fn interval_note(seeds: usize) -> Option<String> {
     match seeds {
-        1 => Some("one seed: a number, but no interval; run with --seeds 1..10".to_owned()),
+        1 => Some("one seed gives a number but no interval; run with --seeds 1..10".to_owned()),
         _ if seeds < SEEDS_FOR_AN_INTERVAL => Some(format!(
-            "{seeds} seeds: an interval of the median reaches 95% from {SEEDS_FOR_AN_INTERVAL} seeds on; these are narrower"
+            "{seeds} seeds: a 95% interval of the median needs {SEEDS_FOR_AN_INTERVAL} seeds; these intervals cover less than 95%"
         )),
         _ => None,
     }
@@ -284,13 +284,14 @@ pub fn seeds_note(seeds: &BTreeSet<u64>) -> Option<String> {
     let least = SEEDS_FOR_AN_INTERVAL;
     match (seeds.first()?, seeds.len()) {
         (only, 1) => {
-            let meant = if *only > 1 { format!("; {only} seeds are 1..{only}") } else { String::new() };
-            Some(format!("one seed ({only}): a number, but no interval{meant}"))
+            let meant =
+                if *only > 1 { format!("; for {only} seeds, write 1..{only}") } else { String::new() };
+            Some(format!("one seed ({only}) gives a number but no interval{meant}"))
         }
         (first, count) if count < least => {
             let last = first.saturating_add(least as u64 - 1);
             Some(format!(
-                "{count} seeds: no 95% interval will follow, which takes {least}, such as {first}..{last}"
+                "{count} seeds are too few for a 95% interval, which needs {least}, such as {first}..{last}"
             ))
         }
         _ => None,
@@ -302,7 +303,7 @@ fn paired(base: &Arm, arm: &Arm, notes: &mut Vec<String>) -> Result<Ratios, Repo
     if let Some(none) = [base, arm].into_iter().find(|arm| arm.complete().next().is_none()) {
         return Err(ReportError::Unpaired {
             problem: format!("{}: all its runs were interrupted", none.name),
-            cure: "run it again to its end".to_owned(),
+            cure: "run it again and let it finish".to_owned(),
         });
     }
     let pairs: Vec<(&Run, &Run)> = base
@@ -316,7 +317,7 @@ fn paired(base: &Arm, arm: &Arm, notes: &mut Vec<String>) -> Result<Ratios, Repo
     if pairs.is_empty() {
         return Err(ReportError::Unpaired {
             problem: format!(
-                "no seed in common: {} has {}, {} has {}",
+                "the runs share no seed: {} has {}, {} has {}",
                 base.name,
                 list(&here),
                 arm.name,
@@ -332,14 +333,19 @@ fn paired(base: &Arm, arm: &Arm, notes: &mut Vec<String>) -> Result<Ratios, Repo
     }
     for (a, b) in &pairs {
         same_flows(a, b).map_err(|difference| ReportError::Unpaired {
-            problem: format!("{} and {} do not pair at seed {}: {difference}", base.name, arm.name, a.seed()),
+            problem: format!(
+                "{} and {} cannot be paired at seed {}: {difference}",
+                base.name,
+                arm.name,
+                a.seed()
+            ),
             cure: "run both with the same topology, workload and seeds".to_owned(),
         })?;
     }
     let later = pairs.iter().map(|(a, b)| other_starts(a, b)).max().unwrap_or(0);
     if later > 0 {
         notes.push(format!(
-            "{} over {}: up to {later} flows start at other times; where flows wait for others, a scheme decides that",
+            "{} over {}: up to {later} flows start at different times, because they wait for other flows to finish",
             arm.name, base.name
         ));
     }
@@ -367,11 +373,16 @@ fn same_flows(a: &Run, b: &Run) -> Result<(), String> {
     let key = |flow: &FlowRow| (flow.flow_id, flow.src, flow.dst, flow.size_bytes);
     for (here, there) in a.flows.iter().zip(&b.flows) {
         if key(here) != key(there) || here.tag != there.tag {
-            return Err(format!("flow {} is {} here and {} there", here.flow_id, text(here), text(there)));
+            return Err(format!(
+                "flow {} is {} in one and {} in the other",
+                here.flow_id,
+                text(here),
+                text(there)
+            ));
         }
     }
     if a.flows.len() != b.flows.len() {
-        return Err(format!("{} flows here, {} there", a.flows.len(), b.flows.len()));
+        return Err(format!("{} flows in one, {} in the other", a.flows.len(), b.flows.len()));
     }
     Ok(())
 }
@@ -414,10 +425,10 @@ mod tests {
     #[test]
     fn few_seeds_are_told_before_they_run() {
         let of = |seeds: &[u64]| seeds_note(&seeds.iter().copied().collect());
-        assert_eq!(of(&[5]).unwrap(), "one seed (5): a number, but no interval; 5 seeds are 1..5");
-        assert_eq!(of(&[1]).unwrap(), "one seed (1): a number, but no interval");
+        assert_eq!(of(&[5]).unwrap(), "one seed (5) gives a number but no interval; for 5 seeds, write 1..5");
+        assert_eq!(of(&[1]).unwrap(), "one seed (1) gives a number but no interval");
         let five = of(&[1, 2, 3, 4, 5]).unwrap();
-        assert_eq!(five, "5 seeds: no 95% interval will follow, which takes 6, such as 1..6");
+        assert_eq!(five, "5 seeds are too few for a 95% interval, which needs 6, such as 1..6");
         assert!(of(&[7, 9]).unwrap().ends_with("such as 7..12"));
         assert_eq!((of(&[1, 2, 3, 4, 5, 6]), of(&[])), (None, None));
     }
@@ -448,7 +459,7 @@ mod tests {
         ];
         assert_eq!(
             compare(runs, None).unwrap().0[0].warnings,
-            ["loses 5 B (4 of 4 runs, in 1 with other numbers)", "hpcc: lossy (1 of 2 runs)"]
+            ["loses 5 B (4 of 4 runs; numbers differ in 1)", "hpcc: lossy (1 of 2 runs)"]
         );
     }
 
@@ -490,7 +501,7 @@ mod tests {
     #[test]
     fn arms_that_were_interrupted_say_so() {
         let runs = vec![run("uno", 1, "a", false, ""), run("gemini", 1, "a", true, "")];
-        assert_eq!(refusal(runs), "gemini: all its runs were interrupted; run it again to its end");
+        assert_eq!(refusal(runs), "gemini: all its runs were interrupted; run it again and let it finish");
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub(crate) fn group(name: String, runs: Vec<Run>) -> Group {
         let arm = &mut arms[place].1;
         match arm.iter().find(|known| known.seed() == run.seed()) {
             Some(known) => notes.push(format!(
-                "{} repeats {}: the same scheme and seed; it is left out",
+                "{} repeats {} (same scheme and seed) and is left out",
                 run.folder.display(),
                 known.folder.display()
             )),

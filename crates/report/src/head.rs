@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(
             head(runs),
             [
-                "the schemes have in common: first window bdp; balance ecmp; coding none; lossless no",
+                "all schemes use: first window bdp; balance ecmp; coding none; lossless no",
                 "the schemes differ in: recovery (uno: rack; hpcc: per_packet_rto)",
                 "acted, uno: 0 marks, 1 time-outs; 75.0% of 4 drops in the first round trip",
                 "acted, hpcc: 0 marks, 1 time-outs; 75.0% of 4 drops in the first round trip",

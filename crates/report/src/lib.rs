@@ -1,8 +1,8 @@
-//! Results of runs side by side: what pairs, paired ratios, and one self-contained HTML page.
+//! Compares the results of runs: pairs of runs, ratios paired by seed, and one self-contained HTML page.
 //!
-//! Everything is read from the folders that `farspan run --out` writes, so that a report can be made long after the run:
-//! [`load`] finds the runs below a folder, [`groups`] puts them side by side, [`compare`] gives ratios seed by seed, and
-//! [`html`] makes the page.
+//! Everything is read from the folders that `farspan run --out` writes, so a report can be made long after the run. [`load`]
+//! finds the runs below a folder, [`groups`] puts them side by side, [`compare`] computes ratios paired by seed, and [`html`]
+//! makes the page.
 //!
 //! ```
 //! use farspan_metrics::{FlowTable, PortTable, SeriesTable};

@@ -26,7 +26,7 @@ pub enum ReportError {
     },
     /// There is no run in it.
     #[error(
-        "{}: holds no run; expected summary.json, which `farspan run --out {}` writes last, here or in folders below",
+        "{}: no run in this folder or below; expected summary.json, which `farspan run --out {}` writes last",
         path.display(), path.display()
     )]
     NoRun {
@@ -34,7 +34,7 @@ pub enum ReportError {
         path: PathBuf,
     },
     /// A file cannot be read.
-    #[error("{}: cannot be read ({source}); see that you may read it, or give another folder", path.display())]
+    #[error("{}: cannot be read ({source}); check its permissions, or give another folder", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -61,7 +61,7 @@ pub enum ReportError {
         cure: String,
     },
     /// The page cannot be written.
-    #[error("{}: cannot be written ({source}); choose another -o, or make room", path.display())]
+    #[error("{}: cannot be written ({source}); choose another -o, or free disk space", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -147,19 +147,20 @@ impl Run {
             said.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
         let any = |path| self.number(path).is_some_and(|count| count > 0.0);
         if self.partial() {
-            warnings.push("interrupted: what stands here is the part until then".to_owned());
+            warnings.push("interrupted: these are the results up to the interruption".to_owned());
         }
         if self.summary.pointer("/fct/all").is_none_or(Value::is_null) {
             warnings.push("no flow was measured".to_owned());
         }
         if any("/fct/all/unfinished") {
-            warnings.push("flows did not end; they count as infinite".to_owned());
+            warnings.push("some flows did not finish; they count as infinite".to_owned());
         }
         if any("/flows/not_started") {
-            warnings.push("flows never started".to_owned());
+            warnings.push("some flows never started".to_owned());
         }
         if self.summary.get("transient").and_then(Value::as_bool).unwrap_or_default() {
-            warnings.push("more is offered than a tier carries: queues grow while flows arrive".to_owned());
+            warnings
+                .push("a tier is offered more than it can carry: queues grow while flows arrive".to_owned());
         }
         warnings
     }

@@ -104,7 +104,7 @@ pub(crate) fn faults_notes(arms: &[Arm]) -> Vec<String> {
     };
     let mut notes: Vec<String> = all.iter().take(MOST_FAULTS).map(note).collect();
     if all.len() > MOST_FAULTS {
-        notes.push(format!("faults: {} more are in ports.parquet of each run", all.len() - MOST_FAULTS));
+        notes.push(format!("faults: ports.parquet of each run lists {} more", all.len() - MOST_FAULTS));
     }
     notes
 }

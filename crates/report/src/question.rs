@@ -42,7 +42,7 @@ impl Question {
     pub(crate) fn page(self, measures: &[Measure]) -> Value {
         let (text, charts) = match self {
             Self::Collective => (
-                "How long does an iteration take, over that of an ideal network?",
+                "How long does an iteration take, compared with an ideal network?",
                 ["numbers", "fairness", "cdf", "ccdf", "slowdown"],
             ),
             Self::Incast => (

@@ -79,7 +79,7 @@ fn have_like_timeouts(arms: &[&Arm]) -> bool {
 
 /// A note where time-outs of some arms are not those of others.
 pub(crate) fn timeouts_note(arms: &[Arm]) -> Option<Note> {
-    let text = "time-outs: of packets under per_packet_rto, of a flow's one timer under other recovery: none is best by them";
+    let text = "time-outs: per_packet_rto counts one per packet, other recovery one per flow timer, so no scheme is best";
     (!have_like_timeouts(&arms.iter().collect::<Vec<_>>()))
         .then(|| Note { text: text.to_owned(), about: Some(|measure| measure.path == TIMEOUTS) })
 }
@@ -96,7 +96,7 @@ fn have_one_bottleneck(arms: &[&Arm]) -> bool {
 
 /// A note where the numbers of the bottleneck are of different ports.
 pub(crate) fn bottleneck_note(arms: &[Arm]) -> Option<Note> {
-    let text = "bottleneck: not the same port in all arms: no ratio of two ports, and none is best by it";
+    let text = "bottleneck: the port differs between schemes, so there is no ratio and no best";
     (!have_one_bottleneck(&arms.iter().collect::<Vec<_>>())).then(|| of_bottleneck(text.to_owned()))
 }
 

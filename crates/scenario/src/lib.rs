@@ -1,8 +1,8 @@
-//! The language of scenarios: TOML in, a scenario out in which every key that applies has a value.
+//! The language of scenarios. It reads TOML and returns a scenario in which every key has a value.
 //!
-//! Stages of a scenario: [`Request`] (a file or a built-in name, and what arguments change) -> [`Resolved`] (the constants
-//! come from `data/profiles.toml`). Every error names the place, what was expected, and the cure. What is made of a resolved
-//! scenario, and run, stands in `farspan-world`.
+//! Stages of a scenario: [`Request`] (a file or a built-in name, with the changes of arguments) -> [`Resolved`] (with constants
+//! from `data/profiles.toml`). Every error names the place, the expected value and the cure. `farspan-world` builds and runs
+//! a resolved scenario.
 //!
 //! ```
 //! use farspan_scenario::{Problem, Request};

@@ -140,7 +140,7 @@ pub fn port_cure(text: &str, ports: &[String]) -> String {
         near => near,
     };
     let nodes = ranges(nodes());
-    format!("{near}Links and their ports are FROM->TO#n, * stands for any text, and nodes are: {nodes}")
+    format!("{near}Links and ports are named FROM->TO#n, * stands for any text, and the nodes are: {nodes}")
 }
 
 /// Of a pattern FROM->TO#n, the node that was probably meant by an end that fits none.
@@ -204,7 +204,7 @@ mod tests {
         let ports = ["tor0->host1#0", "host1->tor0#0"].map(str::to_owned);
         assert_eq!(
             port_cure("nowhere", &ports),
-            "Links and their ports are FROM->TO#n, * stands for any text, and nodes are: host1, tor0"
+            "Links and ports are named FROM->TO#n, * stands for any text, and the nodes are: host1, tor0"
         );
         for (pattern, near) in [("hots1->*", "host1"), ("*->hots1#*", "host1")] {
             let cure = port_cure(pattern, &ports);

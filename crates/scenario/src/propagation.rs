@@ -22,7 +22,7 @@ impl Propagation {
         each_within(&path("delay"), self.delay, Duration::ZERO, LONGEST_DELAY)?;
         each_within(&path("rtt"), self.rtt, Duration::ZERO, LONGEST_DELAY * 2)?;
         let (Some(delay), Some(rtt)) = (self.delay, self.rtt) else { return Ok(()) };
-        let problem = format!("rtt = \"{rtt}\" stands beside delay = \"{delay}\"");
+        let problem = format!("both rtt = \"{rtt}\" and delay = \"{delay}\" are given");
         Err(ValueError::rule(
             path("rtt"),
             problem,
@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(problem(None, Some(4)), None);
         assert_eq!(problem(None, Some(20_000_000_000_000)), None);
         for (delay, rtt, words) in [
-            (Some(2), Some(4), "link[0].rtt: rtt = \"4ps\" stands beside delay = \"2ps\""),
+            (Some(2), Some(4), "link[0].rtt: both rtt = \"4ps\" and delay = \"2ps\" are given"),
             (None, Some(20_000_000_000_001), "link[0].rtt: 20.000000000001s is out of range"),
             (Some(10_000_000_000_001), None, "link[0].delay: 10.000000000001s is out of range"),
         ] {

@@ -1,7 +1,7 @@
-//! Virtual time: event engines that know nothing of networks, and a world in which transport meets fabric.
+//! The simulator: event engines in virtual time, which know nothing of networks, and a world that joins transport and fabric.
 //!
-//! [`run`] takes a [`Spec`] and gives an [`Outcome`]; everything between is private. The same spec gives the same
-//! outcome, bit for bit, on any machine.
+//! [`run`] takes a [`Spec`] and returns an [`Outcome`]. Everything else is private. The same spec gives the same outcome, bit
+//! for bit, on any machine.
 //!
 //! # A flow between two hosts
 //!

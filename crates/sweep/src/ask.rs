@@ -83,7 +83,7 @@ impl Ask {
         for grid in &self.grid {
             let key = Key::axis(grid)?;
             if let Some(known) = keys.iter().find(|known| known.path == key.path) {
-                let problem = format!("{} is given by {}, too", key.path, known.argument);
+                let problem = format!("{} is also given by {}", key.path, known.argument);
                 return Err(wrong(&key.argument, &problem, "write all its values in one --grid"));
             }
             keys.push(key);
@@ -306,7 +306,7 @@ mod tests {
             ),
             (
                 grid(&["topology.k=4", "topology.k=8"]),
-                "--grid topology.k=8: topology.k is given by --grid",
+                "--grid topology.k=8: topology.k is also given by --grid",
                 "one --grid",
             ),
             (

@@ -106,7 +106,10 @@ fn range(table: &Table) -> Result<Draw, Problem> {
         return Err(rule(&format!("nothing lies between {from} and {to}"), "write the smaller one first"));
     }
     if log && has_zero {
-        return Err(rule("a logarithmic range from zero or below", "begin above zero, or leave log out"));
+        return Err(rule(
+            "a logarithmic range that starts at zero or below",
+            "start above zero, or leave log out",
+        ));
     }
     Ok(draw)
 }

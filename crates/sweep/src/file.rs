@@ -162,12 +162,11 @@ impl File {
         if given == Some(written) {
             return Ok(());
         }
-        let has =
-            given.map_or_else(|| "and it is not there".to_owned(), |given| format!("and not with {given:?}"));
-        let problem = format!("its runs are with {written:?}, a control in Python, {has}");
+        let has = given.map_or_else(|| "which is not given".to_owned(), |given| format!("not {given:?}"));
+        let problem = format!("its runs use {written:?}, a control in Python, {has}");
         let cure = format!(
-            "call farspan.sweep({:?}, control=...) in Python with that control; without this line it is a sweep of the scheme's own \
-             control, for another folder",
+            "call farspan.sweep({:?}, control=...) in Python with that control; or remove this line to sweep the scheme's \
+             own control, in another folder",
             self.document.name
         );
         Err(self.error(CONTROL, rule(problem, cure)))
@@ -178,7 +177,7 @@ impl File {
         let count = axes.iter().try_fold(1_usize, |count, axis| count.checked_mul(axis.values.len()));
         if count.is_none_or(|count| count > MOST_POINTS) {
             let problem = format!("more than {MOST_POINTS} points");
-            return Err(self.error("", rule(problem, "make it several sweeps".to_owned())));
+            return Err(self.error("", rule(problem, "split it into several sweeps".to_owned())));
         }
         let (mut points, mut repeated) = (Vec::new(), 0);
         let mut known = BTreeSet::new();
@@ -254,7 +253,7 @@ impl File {
                 Place::Argument(argument) => argument,
                 _ => "seeds".to_owned(),
             };
-            let problem = format!("seed is given by {other}, too");
+            let problem = format!("seed is also given by {other}");
             return Err(ScenarioError {
                 place: self.place(&seed.path),
                 path: String::new(),
@@ -288,12 +287,12 @@ impl File {
         if schemes < 2 && !parts.is_empty() {
             let cure = match self.arguments.is_empty() {
                 true => {
-                    "give several, such as scheme = [\"uno\", \"oscar\"]: the others take it from the first"
+                    "give several, such as scheme = [\"uno\", \"oscar\"]: the others use this part of the first"
                 }
-                false => "give several, such as --scheme uno,oscar: the others take it from the first",
+                false => "give several, such as --scheme uno,oscar: the others use this part of the first",
             };
             return Err(
-                self.error("same", rule("there is no other scheme that could take it over".to_owned(), cure))
+                self.error("same", rule("there is no other scheme to share it with".to_owned(), cure))
             );
         }
         Ok(parts)
@@ -324,7 +323,7 @@ impl File {
         };
         if values.is_empty() {
             let cure =
-                "give at least one value; a value that is a list stands in a list of its own, as in [[0, 1]]";
+                "give at least one value; write a value that is a list in a list of its own, as in [[0, 1]]";
             return Err(self.error(path, rule("an axis without values".to_owned(), cure.to_owned())));
         }
         for (i, setting) in values.iter().enumerate() {
@@ -545,7 +544,7 @@ mod tests {
                 false => {
                     let said = sweep.unwrap_err();
                     assert!(
-                        said.starts_with("s.toml:4:") && said.contains("seed is given by seeds, too; give"),
+                        said.starts_with("s.toml:4:") && said.contains("seed is also given by seeds; give"),
                         "{said}"
                     );
                 }
@@ -720,7 +719,7 @@ mod tests {
         let text = with(HEAD, Some("Mine")).unwrap().text;
         assert_eq!(text, format!("control = \"Mine\"\n{HEAD}"));
         assert_eq!(with(&text, Some("Mine")).unwrap().text, text);
-        for (control, has) in [(None, "and it is not there"), (Some("Other"), "and not with \"Other\"")] {
+        for (control, has) in [(None, "which is not given"), (Some("Other"), "and not with \"Other\"")] {
             let error = with(&text, control).unwrap_err().to_string();
             assert!(error.starts_with("s.toml:1:") && error.contains(has), "{error}");
             assert!(error.contains("farspan.sweep(\"s.toml\", control=...)"), "{error}");

@@ -1,7 +1,7 @@
-//! Many runs: grids, lists and random draws, a store that knows what is done, one data set over all.
+//! Runs many simulations: grids, lists and random draws, a store of complete runs, and one data set over all runs.
 //!
-//! Stages of a sweep: [`Sweep`] (a file, or an [`Ask`] of arguments, expanded into [`Point`]s, each resolved) -> [`execute`] (what the [`Store`] does
-//! not hold is run, each point in a process of its own) -> [`write_data_set`] (`runs.parquet`, a row a run).
+//! Stages of a sweep: [`Sweep`] (a file, or an [`Ask`] of arguments, expanded into resolved [`Point`]s) -> [`execute`] (runs the points that the
+//! [`Store`] does not have, one process per point) -> [`write_data_set`] (`runs.parquet`, one row per run).
 //!
 //! ```
 //! use farspan_sweep::Sweep;

@@ -34,7 +34,7 @@ type Stamp = (u64, Option<SystemTime>);
 #[non_exhaustive]
 pub enum ProgramError {
     /// A file of its code cannot be read.
-    #[error("{}: cannot be read to know its build ({source}); start farspan again", path.display())]
+    #[error("{}: this program cannot be read to identify its build ({source}); start farspan again", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -43,7 +43,7 @@ pub enum ProgramError {
     },
     /// A file of its code is another one than at the beginning.
     #[error(
-        "{}: another build has taken its place, whose runs are not those of this sweep; start it again", path.display()
+        "{}: another build replaced this program during the sweep, and its runs would not match; start the sweep again", path.display()
     )]
     Changed {
         /// The file.

@@ -22,7 +22,7 @@ const UNDER_WAY: &str = ".under-way";
 pub enum StoreError {
     /// The folder holds something else.
     #[error(
-        "{}: holds files that no sweep wrote, such as {found:?}; give another --out, or an empty folder",
+        "{}: has files that no sweep wrote, such as {found:?}; give another --out, or an empty folder",
         path.display()
     )]
     Foreign {
@@ -32,19 +32,19 @@ pub enum StoreError {
         found: String,
     },
     /// It is a file.
-    #[error("{}: a file stands where the folder for the runs would be; give --out DIR", path.display())]
+    #[error("{}: this is a file, but the runs need a folder; give --out DIR", path.display())]
     File {
         /// The file.
         path: PathBuf,
     },
     /// Another command writes to it.
-    #[error("{}: another sweep writes to this folder; wait for its end, or give another --out", path.display())]
+    #[error("{}: another sweep is writing to this folder; wait until it ends, or give another --out", path.display())]
     Locked {
         /// The folder.
         path: PathBuf,
     },
     /// The file system refuses.
-    #[error("{}: cannot be written ({source}); choose another --out, or make room", path.display())]
+    #[error("{}: cannot be written ({source}); choose another --out, or free disk space", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -57,12 +57,11 @@ pub enum StoreError {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum KeepError {
     /// It did not run to its end.
-    #[error("it ended well, but left no whole result")]
+    #[error("it exited without an error, but left no complete result")]
     Partial,
     /// It read its scenario at its own start, and found another one than the sweep has resolved.
     #[error(
-        "its scenario is not the one that the sweep began with; leave the files that it reads alone while a sweep runs, and \
-         start it again"
+        "its scenario has changed since the sweep began; do not edit the files of a sweep while it runs, and start it again"
     )]
     Changed,
     /// The store cannot be written.

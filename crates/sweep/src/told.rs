@@ -27,7 +27,7 @@ pub fn notes(points: &[Point], finished: &[Finished]) -> Vec<String> {
     let told =
         warned.iter().take(MOST_WARNINGS).map(|warned| format!("warning: {}", warned.line(finished.len())));
     let more = warned.len().saturating_sub(MOST_WARNINGS);
-    let more = (more > 0).then(|| format!("{more} more warnings: summary.json of each run has its own"));
+    let more = (more > 0).then(|| format!("{more} more warnings: see summary.json of each run"));
     told.chain(more).chain(faults_note(points, finished).map(|note| format!("note: {note}"))).collect()
 }
 
@@ -37,7 +37,7 @@ fn faults_note(points: &[Point], finished: &[Finished]) -> Option<String> {
     let lost = |finished: &Finished| finished.result.as_ref().ok()?.pointer("/ports/all/lost")?.as_u64();
     let lost: Vec<u64> = faulty.filter_map(lost).collect();
     let idle = lost.iter().filter(|lost| **lost == 0).count();
-    (idle > 0).then(|| format!("in {idle} of {} runs with faults, no packet was lost to a fault", lost.len()))
+    (idle > 0).then(|| format!("no fault lost a packet in {idle} of {} runs with faults", lost.len()))
 }
 
 #[cfg(test)]
@@ -62,10 +62,7 @@ mod tests {
             faults_note(&points, &lost.iter().map(of).collect::<Vec<_>>())
         };
         let down = fault("'link_down'");
-        assert_eq!(
-            note(&down, &[0, 3, 0]).unwrap(),
-            "in 2 of 3 runs with faults, no packet was lost to a fault"
-        );
+        assert_eq!(note(&down, &[0, 3, 0]).unwrap(), "no fault lost a packet in 2 of 3 runs with faults");
         assert_eq!(note(&down, &[3]), None);
         assert_eq!(note(&fault("'rate'\nrate = '1Gbps'"), &[0]), None);
         assert_eq!(note(star, &[0]), None);

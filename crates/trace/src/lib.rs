@@ -1,7 +1,6 @@
-//! Events of a flow and of the packets of a port, as values, and their file formats: qlog for flows, pcapng for
-//! ports.
+//! Events of a flow and of the packets at a port, and their file formats: qlog for flows, pcapng for ports.
 //!
-//! Every executor of an endpoint can record them.
+//! Every driver of an endpoint can record them.
 //!
 //! ```
 //! use farspan_trace::{End, FlowEvent, Metrics, What, qlog};

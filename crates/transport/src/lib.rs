@@ -1,40 +1,38 @@
-//! The protocol, sans-IO: it decides what to send and when, and never learns which clock or wire drives it.
+//! The protocol, sans-IO. It decides what to send and when, and does not know which clock or wire drives it.
 //!
 //! One [`Endpoint`] per host owns that host's senders and receivers. Every driver (simulator, emulator, sockets) moves
 //! packets with the same six verbs:
 //!
 //! | in | out |
 //! |---|---|
-//! | [`Endpoint::submit`]: a message is to be sent | [`Endpoint::poll_transmit`]: the next packet for the NIC, which is free |
-//! | [`Endpoint::handle_packet`]: a packet has arrived | [`Endpoint::poll_event`]: what the application wants to know |
-//! | [`Endpoint::handle_timeout`]: its time has come | [`Endpoint::poll_timeout`]: when to call `handle_timeout` |
+//! | [`Endpoint::submit`]: send a message | [`Endpoint::poll_transmit`]: the next packet, when the NIC is free |
+//! | [`Endpoint::handle_packet`]: a packet has arrived | [`Endpoint::poll_event`]: the next event for the application |
+//! | [`Endpoint::handle_timeout`]: a timer is due | [`Endpoint::poll_timeout`]: when to call `handle_timeout` |
 //!
-//! After the calls in of an instant, a driver drains what comes out: [the contract](Endpoint#the-contract-for-drivers). `now` is
-//! always an argument; randomness is counter-based and keyed by the flow. The [other functions](Endpoint#beside-the-verbs) build
-//! an endpoint, let control packets alone leave, end flows early, set up proxies, and look on. A driver that keeps headers in
-//! records of its own calls the [parts](in_place) of these verbs.
+//! After the input calls of one instant, a driver drains the outputs: see [the contract](Endpoint#the-contract-for-drivers). `now` is
+//! always an argument. Randomness is counter-based and keyed by the flow. The [other functions](Endpoint#beside-the-verbs) build
+//! an endpoint, let only control packets leave, end flows early, set up proxies, and read its state. A driver that keeps headers
+//! in its own records calls the [parts](in_place) of these verbs.
 //!
-//! A sender is assembled from a [`congestion`] control, a [`balance`] path selector, [`coding`] and [`recovery`]; a
-//! receiver follows the [profile](FlowProfile) of the flow. Both speak of headers and byte ranges, and a thin layer of
-//! the driver copies and codes the bytes, if there are any.
+//! A sender has a [`congestion`] control, a [`balance`] path selector, [`coding`] and [`recovery`]. A receiver follows the
+//! [profile](FlowProfile) of the flow. Both work with headers and byte ranges. A thin layer of the driver copies and codes the
+//! bytes, if there are any.
 //!
 //! # What it guarantees
 //!
-//! Whatever the channel loses, reorders or duplicates, in either direction: the receiver gets each byte of a message
-//! once ([`Received`]), both ends learn when it is complete ([`Event`]), and nothing stays behind but a small record
-//! per flow that goes on answering duplicates. Each packet costs a constant number of steps, time-outs of a lost burst
-//! included; RACK alone looks through the window now and then. A packet of the window costs 8 bytes at the sender and a bit at the
-//! receiver.
+//! The channel may lose, reorder or duplicate packets in either direction. The receiver still gets each byte of a message once
+//! ([`Received`]), and both ends learn when the message is complete ([`Event`]). After that only a small record per flow stays, to
+//! answer duplicates. Each packet costs a constant number of steps, even when a whole burst times out. Only RACK searches the
+//! window now and then. A packet of the window costs 8 bytes at the sender and one bit at the receiver.
 //!
-//! On a [persistent](FlowProfile::persistent) flow messages follow each other ([`Endpoint::append`]): each arrives once and in their order,
-//! and both ends learn of each. Its two ends stay until their drivers end them.
+//! A [persistent](FlowProfile::persistent) flow carries several messages ([`Endpoint::append`]). Each arrives once and in order, and
+//! both ends learn of each. The two ends stay until their drivers end them.
 //!
-//! Where switches trim, the receiver answers a packet that lost its payload with a NACK ([`Incoming::trimmed`]): the
-//! sender gives that transmission up at once, notifies its control and its path selector, and sends the packet again
-//! before new ones.
+//! Where switches trim, the receiver answers a packet without its payload with a NACK ([`Incoming::trimmed`]). The sender gives
+//! that transmission up at once, notifies its control and its path selector, and sends the packet again before new ones.
 //!
-//! A coded message arrives in blocks, each whole when enough of its packets are here, whichever these are; nothing is
-//! sent again that a block can do without.
+//! A coded message arrives in blocks. A block is complete when enough of its packets have arrived, whichever they are. Packets
+//! that a block does not need are not sent again.
 //!
 //! # Two endpoints and a message
 //!
@@ -88,7 +86,7 @@
 //! | extension | place |
 //! |---|---|
 //! | a control, a path selector, an ACK policy, a recovery policy | a file and a line in its folder of [`congestion`], [`balance`], [`ack`] or [`recovery`] |
-//! | what a receiver does beside acknowledging (pulls, CNPs) | a field of [`FlowProfile`], which both ends know, and a variant of [`wire::Header`]; replies wait in one queue, each with the time from which on it may leave |
+//! | what a receiver sends besides ACKs (pulls, CNPs) | a field of [`FlowProfile`], which both ends know, and a variant of [`wire::Header`]; replies wait in one queue, each with the time from which on it may leave |
 //! | what an ACK echoes (telemetry, several packets) | a field of [`wire::Feedback`], then of [`congestion::Ack`] |
 //! | credit | a [`Decision::allowance`](congestion::Decision::allowance), and [`PullConfig`] at the receiver |
 //! | coded bytes | the driver's copying layer: [`Transmit::payload`] and [`Received`] name segments, parity and blocks |

@@ -1,16 +1,15 @@
-//! The transport over UDP sockets: a real clock and real bytes for the endpoint that the simulator drives too.
+//! The transport over UDP sockets. It drives the simulator's endpoint with a real clock and real bytes.
 //!
-//! A [`Driver`] owns an endpoint and moves its packets with the six verbs. Around it stand three small layers:
+//! A [`Driver`] owns an endpoint and moves its packets with the six verbs. It has three small layers:
 //!
-//! - [`wire`]: what datagrams go through: a [`Socket`] (ECN codepoints read and written), or a [`Lossy`] wrapper around
-//!   one;
-//! - `message.rs`: the bytes of messages; it copies segments, makes parity and decodes what is lost;
-//!   [`Limits`] bounds what peers can make it keep;
-//! - `clock.rs`: time since the driver was made.
+//! - [`wire`] sends and receives datagrams: a [`Socket`], which reads and writes ECN codepoints, or a [`Lossy`] wrapper around one;
+//! - `message.rs` keeps the bytes of messages: it copies segments, makes parity and decodes lost segments.
+//!   [`Limits`] bounds the memory that peers can make it use;
+//! - `clock.rs` gives the time since the driver was created.
 //!
-//! Hosts are numbered by the driver in the order in which it meets their addresses. Nothing is encrypted or
-//! authenticated yet: use it on networks that you trust. Datagrams carry no telemetry and no times of arrival: controls that
-//! need them do not get them.
+//! The driver numbers hosts in the order in which it first sees their addresses. Nothing is encrypted or authenticated yet, so
+//! use it only on networks that you trust. Datagrams carry no telemetry and no arrival times, so controls that need them do
+//! not work.
 //!
 //! # A message over the loopback
 //!

@@ -1,7 +1,7 @@
-//! Quantities, identifiers and randomness that every other crate speaks.
+//! Quantities, identifiers and randomness that every other crate uses.
 //!
-//! Time is an integer number of picoseconds, sizes are bytes, rates are bits per second: three newtypes, so that a
-//! bare integer never crosses an interface. Randomness is counter-based ([`random`]): a pure function of
+//! Time is an integer number of picoseconds, sizes are bytes, and rates are bits per second. Each has its own type, so no bare
+//! integer crosses an interface. Randomness is counter-based ([`random`]): a pure function of
 //! (seed, purpose, entity, counter), with no state shared between entities.
 //!
 //! ```

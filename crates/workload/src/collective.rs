@@ -120,15 +120,15 @@ pub enum CollectiveError {
     #[error("0 iterations; give at least 1")]
     NoIterations,
     /// Only an allreduce has this algorithm.
-    #[error("only an allreduce is hierarchical; take \"ring\" or \"direct\"")]
+    #[error("only an allreduce can be hierarchical; use \"ring\" or \"direct\"")]
     NotHierarchical,
     /// All to all passes nothing on.
-    #[error("all to all passes nothing on; take \"ring\" or \"direct\"")]
+    #[error("all_to_all does not forward data from host to host; use \"ring\" or \"direct\"")]
     NothingToPassOn,
     /// The sites do not have as many ranks each.
     #[error(
-        "a hierarchical allreduce needs two sites or more with as many ranks each, but a group has {ranks:?} by site; \
-         list as many hosts of each site, or take \"ring\""
+        "a hierarchical allreduce needs at least two sites with equally many ranks, but a group has {ranks:?} per site; \
+         list equally many hosts per site, or use \"ring\""
     )]
     Uneven {
         /// How many ranks each site has.

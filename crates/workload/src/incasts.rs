@@ -45,7 +45,7 @@ pub enum IncastsError {
     #[error("flow_size is 0 B; give at least 1 B")]
     ZeroSize,
     /// Not so many senders.
-    #[error("{degree} senders of {others} other hosts; give 1 to {others}")]
+    #[error("{degree} senders, but there are {others} other hosts; give 1 to {others}")]
     Degree {
         /// The senders asked for.
         degree: u32,
@@ -72,7 +72,7 @@ pub enum IncastsError {
     #[error("duration is 0; give a time, such as \"2ms\"")]
     NoTime,
     /// More flows than flow ids.
-    #[error("about {expected:.0} flows; flow ids end at {limit}: shorten the duration or lower the load", limit = u32::MAX)]
+    #[error("about {expected:.0} flows, but flow ids end at {limit}: shorten the duration or lower the load", limit = u32::MAX)]
     TooMany {
         /// The expected number.
         expected: f64,

@@ -1,8 +1,8 @@
-//! The traffic that the network is asked to carry.
+//! Generates the traffic of a run.
 //!
 //! Generators ([`poisson`], [`incast`], [`drawn_incasts`], [`permutation`], [`Collective`], [`list::read`]) give the flows of one part of
-//! a workload; [`assemble`] merges the parts and thereby numbers the flows. Everything is drawn before the run and
-//! depends on (seed, part, source host) only: never on the scheme, the engine or on other sources.
+//! a workload. [`assemble`] merges the parts and numbers the flows. All flows are drawn before the run. They depend only on
+//! (seed, part, source host), never on the scheme, the engine or other sources.
 //!
 //! ```
 //! use farspan_units::{Bytes, HostId, Time};

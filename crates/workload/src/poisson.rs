@@ -102,7 +102,7 @@ pub enum PoissonError {
         class: &'static str,
     },
     /// More flows than flow ids.
-    #[error("about {expected:.0} flows; flow ids end at {limit}: shorten the duration or lower the load",
+    #[error("about {expected:.0} flows, but flow ids end at {limit}: shorten the duration or lower the load",
         limit = u32::MAX)]
     TooMany {
         /// The expected number.

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// An invariant of farspan did not hold.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "this is a bug in farspan, not in the input: {message}; standard error has its place. Please report both, with the \
+    "this is a bug in farspan, not in your input: {message}. Standard error shows where. Please report both, with the \
      scenario and the command"
 )]
 pub struct Bug {

@@ -1,7 +1,7 @@
-//! From a resolved scenario to a run and its results.
+//! Builds and runs a resolved scenario, and writes its results.
 //!
-//! Stages: `Resolved` -> [`World`] (what the simulator runs) -> [`run`] -> [`Results`] (a document and tables, which
-//! [`Results::save`] writes). [`Size`] says before how large the world will be, [`Estimate`] and [`Cost`] what a run takes.
+//! Stages: `Resolved` -> [`World`] (the simulator's input) -> [`run`] -> [`Results`] (a document and tables; [`Results::save`]
+//! writes them). [`Size`] gives the size of a world before it is built. [`Estimate`] and [`Cost`] estimate what a run takes.
 //!
 //! ```
 //! use farspan_scenario::Request;
@@ -15,7 +15,7 @@
 //! # Ok::<(), farspan_scenario::ScenarioError>(())
 //! ```
 //!
-//! [`runner`] does many runs side by side, each into a folder of its own:
+//! [`runner`] runs many jobs side by side, each into its own folder:
 //!
 //! ```
 //! use farspan_scenario::Request;

@@ -35,8 +35,9 @@ fn fits_into(
     }
     let gib = |bytes: f64| bytes / Bytes::new(1 << 30).as_f64();
     let [needed, free] = [needed, free as f64].map(gib);
-    let problem =
-        format!("{count:.3e} {what} take at least {needed:.1} GiB of memory, and {free:.1} are free here");
+    let problem = format!(
+        "{count:.3e} {what} take at least {needed:.1} GiB of memory, but only {free:.1} GiB are free"
+    );
     Err(ValueError::rule(path, problem, cure.to_string()))
 }
 
@@ -53,7 +54,7 @@ mod tests {
         assert_eq!(error.path, "workload[0].flows");
         assert_eq!(
             (error.problem.to_string().as_str(), error.problem.cure().as_str()),
-            ("3.000e9 flows take at least 2861.0 GiB of memory, and 4.0 are free here", "ask for fewer")
+            ("3.000e9 flows take at least 2861.0 GiB of memory, but only 4.0 GiB are free", "ask for fewer")
         );
     }
 }

@@ -215,18 +215,18 @@ pub fn unfinished(summary: &Summary) -> Vec<String> {
     let (seed, left) = (summary.seed, summary.flows.started - summary.flows.finished);
     if summary.flows.not_started > 0 {
         warnings.push(format!(
-            "seed {seed}: {} flows never started: stop.time came first, or what they wait for did not end",
+            "seed {seed}: {} flows never started: stop.time came first, or the flows that they wait for did not finish",
             summary.flows.not_started
         ));
     }
     match &summary.fct.all {
         None => warnings.push(format!(
-            "seed {seed}: no flow was measured; look at measure.warmup, workload.start and stop.time"
+            "seed {seed}: no flow was measured; check measure.warmup, workload.start and stop.time"
         )),
         Some(measured) if measured.unfinished > 0 => warnings.push(format!(
-            "seed {seed}: {left} flows had not ended {}; the {} measured ones count as infinite",
+            "seed {seed}: {left} flows had not finished {}; the {} measured ones count as infinite",
             if summary.pfc.is_some_and(|pfc| pfc.deadlock) {
-                "when the run came to a deadlock"
+                "when the run deadlocked"
             } else {
                 "at stop.time"
             },

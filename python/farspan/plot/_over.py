@@ -52,7 +52,7 @@ def over(
     y : str
         The number: its place in :attr:`farspan.Result.summary`, joined by dots, such as ``"fct.inter.p99_us"``.
     by : str
-        The key that has a line for each of its values.
+        The key that has one line per value.
     where : mapping, optional
         Only the runs with these values of these keys, such as ``{"topology.buffer": "1MiB"}``, also by the last names.
         Quantities are compared, not spellings.
@@ -61,7 +61,7 @@ def over(
     title : str, optional
         What stands above the axes; by default nothing.
     width : float
-        Width of the figure in inches: 3.33 is a paper's column, 7 its page.
+        Width of the figure in inches: 3.33 fits a paper's column, 7 its page.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a figure of its own.
 

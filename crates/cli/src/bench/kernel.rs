@@ -25,22 +25,22 @@ const BOTTLENECK: (&str, f64) = ("tor0->tor1#0", 200e6);
 /// Arguments of `bench kernel`.
 #[derive(Args, Debug)]
 pub struct BenchKernelArgs {
-    /// Only cells whose name begins so, such as 'bbr steady'; can be given several times
+    /// Run only cells whose name begins with this, such as 'bbr steady'; can be given several times
     #[arg(long, value_name = "CELL")]
     pub only: Vec<String>,
-    /// Runs of each cell, on both clocks; medians count
+    /// Number of runs of each cell, both in the kernel and in the simulator. Medians count
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=100))]
     pub repeat: u16,
-    /// Begin no run after so many minutes; 0 shows what is kept, which takes no root
+    /// Start no new run after this many minutes. 0 only shows the kept numbers, and needs no root
     #[arg(long, value_name = "MINUTES", value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub minutes: Option<u32>,
-    /// Keep the numbers of runs in this file, and go on where they stopped
+    /// Keep the numbers of runs in this file, and continue from it
     #[arg(long, value_name = "FILE")]
     pub keep: Option<PathBuf>,
     /// Print one JSON document instead of a table
     #[arg(long)]
     pub json: bool,
-    /// No progress
+    /// Show no progress
     #[arg(long)]
     pub quiet: bool,
 }

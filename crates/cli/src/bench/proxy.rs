@@ -27,16 +27,16 @@ const SCOPE: &str = "the code alone, from the bytes of a header to those of all 
 /// Arguments of `bench proxy`.
 #[derive(Args, Debug)]
 pub struct BenchProxyArgs {
-    /// Only benchmarks with this in their name; can be given several times
+    /// Run only benchmarks whose name contains this; can be given several times
     #[arg(long, value_name = "NAME")]
     pub only: Vec<String>,
-    /// Rounds of the timing; instructions take one
+    /// Number of timing rounds. Instructions need only one
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
     /// Print one JSON document instead of a table
     #[arg(long)]
     pub json: bool,
-    /// No progress
+    /// Show no progress
     #[arg(long)]
     pub quiet: bool,
     /// Give a proxy its packets, for valgrind to count

@@ -41,13 +41,13 @@ fn bad_input_exits_with_2_and_says_place_and_cure() {
         (&["list", "scheme"], "scheme", "did you mean \"schemes\""),
         (&["sweep", "a"], "a: neither a built-in scenario nor a file", "farspan list scenarios"),
         (&["compare", "no-such-folder"], "no-such-folder: is not a folder", "farspan run --out"),
-        (&["report", &folder.path("")], "holds no run", "summary.json"),
+        (&["report", &folder.path("")], "no run in this folder or below", "summary.json"),
         (&["report", &text], "bad.toml: is not a folder", "farspan run --out"),
         (&["import", "goal", "a"], "format \"goal\"", "not in this release; available: cm, hpcc"),
         (&["import", "cmm", "a"], "cmm", "did you mean \"cm\""),
         (
             &["import", "cm", &text],
-            "does not say in what unit",
+            "does not name the unit of `start`",
             "--time-unit us   (microseconds) if it was made for",
         ),
         (
@@ -162,7 +162,7 @@ fn the_table_is_for_people() {
         farspan(&[&["run", "uno/incast-mixed", "--set", "workload.flow_size=64KiB"][..], &seeds].concat());
     let text = stdout(&output);
     assert!(text.contains("interval of less than 95% of the median"));
-    assert!(text.contains("note: 2 seeds: an interval of the median reaches 95% from 6 seeds on"), "{text}");
+    assert!(text.contains("note: 2 seeds: a 95% interval of the median needs 6 seeds"), "{text}");
     assert!(text.contains("inf: flows did not end"), "{text}");
 }
 
@@ -368,9 +368,12 @@ fn runs_that_do_not_pair_are_refused_and_other_settings_named() {
     let deeper = small_runs(&folder, "deeper", "uno", &["--set", "topology.buffer=2MiB"]);
     let other = small_runs(&folder, "other", "gemini", &["--seed", "5"]);
     for (folders, said) in [
-        ([&uno, &other], "no seed in common: uno has 1, gemini has 5; run both with the same --seeds"),
-        ([&uno, &larger], "do not pair at seed 1: flow 0 is 0 -> 240, 65536 B, tag \"incast\" here and"),
-        ([&uno, &later], "nothing to compare: there is one arm"),
+        ([&uno, &other], "the runs share no seed: uno has 1, gemini has 5; run both with the same --seeds"),
+        (
+            [&uno, &larger],
+            "cannot be paired at seed 1: flow 0 is 0 -> 240, 65536 B, tag \"incast\" in one and",
+        ),
+        ([&uno, &later], "nothing to compare: there are only runs of"),
         ([&uno, &format!("{uno}/")], "uno/ is given twice"),
     ] {
         let output = farspan(&["compare", folders[0], folders[1]]);
@@ -395,7 +398,7 @@ fn a_folder_holds_the_last_command_alone() {
     small_runs(&folder, "out", "gemini", &["--seeds", "1..2", "--force"]);
     assert!(is("seed-2/flows.parquet") && !is("seed-3") && !is("seed-4"));
     let output = farspan(&["compare", &out]);
-    assert!(stderr(&output).contains("there is one arm, \"gemini\""), "{}", stderr(&output));
+    assert!(stderr(&output).contains("there are only runs of \"gemini\""), "{}", stderr(&output));
     small_runs(&folder, "out", "gemini", &["--force"]);
     assert!(is("flows.parquet") && !is("seed-1") && !is("run.lock"));
 }
@@ -409,11 +412,11 @@ fn other_results_are_replaced_with_force_alone() {
         |more: &[&str]| farspan(&[&["run", "uno/incast-mixed", "--out", &out], &SMALL[..], more].concat());
     let before = std::fs::read(folder.path("out/summary.json")).unwrap();
     for (more, said) in [
-        (&["--scheme", "dctcp"][..], "scheme.name is \"uno\" there, \"dctcp\" here"),
-        (&["--profile", "artifact"], "scheme.profile is \"paper\" there, \"artifact\" here"),
-        (&["--seed", "2"], "seed is 1 there, 2 here"),
-        (&["--set", "topology.buffer=2MiB"], "topology.buffer is \"1MiB\" there, \"2MiB\" here"),
-        (&["--seeds", "1..2"], "here 2 others are to stand"),
+        (&["--scheme", "dctcp"][..], "their scheme.name is \"uno\" and this run's is \"dctcp\""),
+        (&["--profile", "artifact"], "their scheme.profile is \"paper\" and this run's is \"artifact\""),
+        (&["--seed", "2"], "their seed is 1 and this run's is 2"),
+        (&["--set", "topology.buffer=2MiB"], "their topology.buffer is \"1MiB\" and this run's is \"2MiB\""),
+        (&["--seeds", "1..2"], "this command writes 2 other runs"),
     ] {
         let output = run(more);
         assert_eq!(output.status.code(), Some(2), "{more:?}: {}", stderr(&output));
@@ -442,7 +445,7 @@ fn a_folder_has_one_run_at_a_time_and_what_was_killed_is_no_result() {
     let again = ["run", "uno/incast-mixed", "--out", &out, "--force"];
     let output = farspan(&[&again, &SMALL[..]].concat());
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let owner = format!("another run writes there (process {})", first.id());
+    let owner = format!("another run is writing there (process {})", first.id());
     assert!(stderr(&output).contains(&owner) && output.stdout.is_empty(), "{}", stderr(&output));
     first.kill().unwrap();
     first.wait().unwrap();
@@ -458,7 +461,7 @@ fn of_several_seeds_those_are_read_that_their_document_lists() {
     let out = small_runs(&folder, "out", "uno", &["--seeds", "1..2"]);
     small_runs(&folder, "out/seed-3", "gemini", &["--seed", "3"]);
     let output = farspan(&["compare", &out]);
-    assert!(stderr(&output).contains("there is one arm, \"uno\""), "{}", stderr(&output));
+    assert!(stderr(&output).contains("there are only runs of \"uno\""), "{}", stderr(&output));
     std::fs::remove_dir_all(folder.path("out/seed-2")).unwrap();
     let output = farspan(&["report", &out]);
     assert_eq!(output.status.code(), Some(2));
@@ -565,9 +568,9 @@ fn what_is_to_be_traced_must_be_there() {
 fn warnings_are_said_by_check_and_by_run() {
     let set = ["--scheme", "dctcp", "--set", "scheme.ports.marking=none"];
     let checked = stdout(&farspan(&[&["check", "uno/incast-mixed"][..], &set].concat()));
-    assert!(checked.contains("# warning: dctcp needs marks"), "{checked}");
+    assert!(checked.contains("# warning: dctcp needs ECN marks"), "{checked}");
     let output = farspan(&[&["run", "uno/incast-mixed"][..], &set, &SMALL].concat());
-    assert!(stderr(&output).contains("farspan: warning: dctcp needs marks"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("farspan: warning: dctcp needs ECN marks"), "{}", stderr(&output));
 }
 
 /// The first line on standard error of a run that is ended there.

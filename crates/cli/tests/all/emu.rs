@@ -126,7 +126,11 @@ fn a_program_runs_at_a_host_and_the_results_are_those_of_a_run() {
     assert!(stderr(&nobody).contains("host0 to host1"), "{}", stderr(&nobody));
     let again = lab.up();
     assert_eq!(code(&again), 2);
-    assert!(stderr(&again).contains("is up") && stderr(&again).contains("--name"), "{}", stderr(&again));
+    assert!(
+        stderr(&again).contains("is already running") && stderr(&again).contains("--name"),
+        "{}",
+        stderr(&again)
+    );
     let status = farspan(&["emu", "status", "--name", &lab.name]);
     assert!(stdout(&status).contains("is up"), "{status:?}");
     let down = lab.down();

@@ -78,7 +78,7 @@ fn an_imported_topology_is_one_that_a_scenario_takes() {
     let output = farspan(&["import", "topo", &topo, "-o", &file]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr(&output).contains("tree.topo:5: \"Radix\" is no keyword of a tier"),
+        stderr(&output).contains("tree.topo:5: \"Radix\" is not a keyword of a tier"),
         "{}",
         stderr(&output)
     );
@@ -126,7 +126,7 @@ fn a_wrong_number_of_hosts_is_overridden() {
     let output = farspan(&[&import[..], &["--nodes", "256"]].concat());
     assert!(stdout(&output).ends_with("0,240,1000,0,,\n"), "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("wrong.cm:1: Nodes says 32, --nodes 256: the latter holds"),
+        stderr(&output).contains("wrong.cm:1: Nodes says 32, but --nodes says 256: --nodes is used"),
         "{}",
         stderr(&output)
     );
@@ -209,7 +209,10 @@ fn published_configurations_and_heads_of_forks_run_to_the_closed_form() {
         assert!(output.status.success(), "{}", stderr(&output));
         let said = stderr(&output);
         assert!(said.contains("config.txt:4: SIMULATOR_STOP_TIME is beyond the longest run here"), "{said}");
-        assert!(said.contains("config.txt:5: no control: no code there answers to CC_MODE 12"), "{said}");
+        assert!(
+            said.contains("config.txt:5: no control: the simulator has no code for CC_MODE 12"),
+            "{said}"
+        );
         assert_eq!(said.contains("topology.txt:1: a head as of Reverie"), topology == reverie, "{said}");
         let document = document(&["run", &scenario, "--quiet", "--json"]);
         assert_eq!(document["scheme"], "fixed_window");

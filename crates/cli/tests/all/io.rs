@@ -258,7 +258,10 @@ fn of_two_runs_at_once_one_has_the_folder_and_its_results_are_whole() {
         assert!(codes.contains(&Some(0)), "round {round}: {both:?}");
         for output in both.iter().filter(|output| !output.status.success()) {
             let said = stderr(output);
-            assert!(output.status.code() == Some(1) && said.contains("another run writes there"), "{said}");
+            assert!(
+                output.status.code() == Some(1) && said.contains("another run is writing there"),
+                "{said}"
+            );
             refused += 1;
         }
         let document: Value =

@@ -71,7 +71,8 @@ impl Lab {
         let probe = lab.farspan(&["remove", &lab.name]);
         assert_eq!(code(&probe), 2, "{}", stderr(&probe));
         if !stderr(&probe).contains("is not installed") {
-            let lacks = ["as root alone", "CONFIG_DEBUG_INFO_BTF", "Linux 6.10", "is no BPF file system"];
+            let lacks =
+                ["only root can load", "CONFIG_DEBUG_INFO_BTF", "Linux 6.10", "is not a BPF file system"];
             assert!(lacks.iter().any(|lack| stderr(&probe).contains(lack)), "{}", stderr(&probe));
             skipped(&stderr(&probe));
             return None;

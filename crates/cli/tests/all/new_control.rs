@@ -105,11 +105,11 @@ fn wrong_names_and_folders_are_refused_and_nothing_is_written() {
     fs::write(folder.join("full/mine.txt"), "mine").unwrap();
     fs::write(folder.join("file"), "mine").unwrap();
     for (words, said) in [
-        (&["My-Control"][..], "write small letters, digits, - and _, a letter first"),
-        (&["a+b"], "is no name for a control"),
-        (&["dctcp"], "\"dctcp\" is a name of farspan's own"),
-        (&["swift"], "is a name of farspan's own"),
-        (&["uno"], "is a name of farspan's own"),
+        (&["My-Control"][..], "write lower-case letters, digits, - and _, starting with a letter"),
+        (&["a+b"], "cannot name a control"),
+        (&["dctcp"], "farspan already uses the name \"dctcp\""),
+        (&["swift"], "farspan already uses the name"),
+        (&["uno"], "farspan already uses the name"),
         (&["match"], "is a word of Rust, or a crate that yours depends on"),
         (&["farspan-x"], "a crate that yours depends on"),
         (&["mine", "full"], "full: exists and is not an empty folder"),

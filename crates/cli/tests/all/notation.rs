@@ -20,12 +20,15 @@ fn seeds_are_a_range_by_two_dots_or_a_dash_and_few_are_told_before_they_run() {
     let (dots, said) = seeds("1..3");
     assert_eq!(seeds("1-3").0, dots);
     assert!(
-        said.contains("note: 3 seeds: no 95% interval will follow, which takes 6, such as 1..6"),
+        said.contains("note: 3 seeds are too few for a 95% interval, which needs 6, such as 1..6"),
         "{said}"
     );
     let (one, said) = seeds("5");
     assert_eq!(one, [5]);
-    assert!(said.contains("note: one seed (5): a number, but no interval; 5 seeds are 1..5"), "{said}");
+    assert!(
+        said.contains("note: one seed (5) gives a number but no interval; for 5 seeds, write 1..5"),
+        "{said}"
+    );
     assert!(!seeds("1-6").1.contains("interval"), "six are enough");
     assert!(!stderr(&run(&["--seeds", "1..3", "--quiet"])).contains("note"), "nothing is said if quiet");
     assert!(!stderr(&run(&["--seed", "5"])).contains("seed 5"), "one was asked for");
@@ -38,7 +41,10 @@ fn seeds_are_a_range_by_two_dots_or_a_dash_and_few_are_told_before_they_run() {
     );
     let help = stdout(&farspan(&["run", "--help"]));
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(help.contains("--seeds 5 is one seed") && help.contains("95% interval takes six"), "{help}");
+    assert!(
+        help.contains("--seeds 5 is the single seed 5") && help.contains("95% interval needs six"),
+        "{help}"
+    );
 }
 
 #[test]
@@ -50,7 +56,9 @@ fn a_sweep_says_that_its_seeds_are_few() {
             "scenario = \"uno/incast-intra\"\nseeds = {seeds}\n[grid]\n\"workload.flow_size\" = [\"4KiB\"]\n"
         )
     };
-    for (seeds, words) in [("\"1-2\"", "note: 2 seeds: no 95% interval"), ("3", "note: one seed (3)")] {
+    for (seeds, words) in
+        [("\"1-2\"", "note: 2 seeds are too few for a 95% interval"), ("3", "note: one seed (3)")]
+    {
         std::fs::write(&file, text(seeds)).unwrap();
         let output = farspan(&["sweep", &file, "-o", &folder.path(&seeds.replace('"', ""))]);
         assert!(output.status.success() && stderr(&output).contains(words), "{seeds}: {}", stderr(&output));

@@ -58,7 +58,7 @@ fn one_part_that_is_changed_is_named_and_no_other() {
         assert!(said.starts_with(&format!("the schemes differ in: {name} (")), "{set:?}: {said}");
         for (other, ..) in PARTS.iter().filter(|(other, ..)| other != name) {
             assert!(!said.contains(&format!("{other} (")), "{set:?}: {said}");
-            let same = text.lines().find(|line| line.starts_with("the schemes have in common: ")).unwrap();
+            let same = text.lines().find(|line| line.starts_with("all schemes use: ")).unwrap();
             assert!(same.contains(other) && !same.contains(&format!("{name} ")), "{set:?}: {same}");
         }
         let head = &data(&std::fs::read_to_string(&page).unwrap())["groups"][0]["head"];
@@ -86,7 +86,7 @@ fn another_control_alone_differs_in_no_part() {
     let text = stdout(&farspan(&["compare", &uno, &hpcc]));
     assert!(text.contains("the schemes differ in: none of these\n"), "{text}");
     let same = "first window bdp; recovery rack; balance ecmp; coding none; lossless no";
-    assert!(text.contains(&format!("the schemes have in common: {same}\n")), "{text}");
+    assert!(text.contains(&format!("all schemes use: {same}\n")), "{text}");
 }
 
 #[test]

@@ -113,8 +113,8 @@ fn tables_of_a_small_grid_are_printed_and_of_a_large_one_named() {
     assert!(text.contains("over uno") && !text.contains("over dctcp"), "{text}");
     assert!(text.contains(&format!("{out}/report.html")), "{text}");
     let more = grid("4KiB,8KiB,12KiB");
-    assert!(more.starts_with("12 runs done, 8 of them were there\n"), "{more}");
-    assert!(more.contains(&format!("6 comparisons, a table of each: farspan compare {out}")), "{more}");
+    assert!(more.starts_with("12 runs done, 8 already complete\n"), "{more}");
+    assert!(more.contains(&format!("6 comparisons; show their tables: farspan compare {out}")), "{more}");
     assert!(!more.contains("mean FCT"), "{more}");
 }
 
@@ -147,10 +147,11 @@ fn a_grid_under_one_scheme_has_nothing_beside_it() {
     let out = folder.path("a");
     let output = farspan(&small("run", &["--grid", "topology.buffer=64KiB,1MiB", "--out", &out]));
     let text = stdout(&output);
-    let plot = format!("no table: one scheme at each point; farspan plot {out} --x KEY --y FIELD draws it\n");
+    let plot =
+        format!("no table: each point has one scheme; plot the runs: farspan plot {out} --x KEY --y FIELD\n");
     assert!(output.status.success() && text.ends_with(&plot), "{output:?}");
     let one = farspan(&small("run", &["--grid", "topology.buffer=64KiB", "--out", &out]));
-    assert!(stdout(&one).starts_with("1 run done, 1 of them were there\n"), "{one:?}");
+    assert!(stdout(&one).starts_with("1 run done, 1 already complete\n"), "{one:?}");
 }
 
 #[test]
@@ -214,7 +215,7 @@ fn the_demo_gives_the_parts_of_each_first_scheme() {
     let words = ["demo", "--quiet", "--seeds", "1", "--same", "recovery", "--out", &out];
     let output = farspan(&[&words[..], &set].concat());
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stdout(&output).contains("Of uno, whatever the scheme: recovery."), "{}", stdout(&output));
+    assert!(stdout(&output).contains("All schemes use these parts of uno: recovery."), "{}", stdout(&output));
     let recovery = |scheme: &str| {
         let file = folder.0.join("a/incast-mixed").join(scheme).join("seed-1/scenario.toml");
         let scenario: toml::Table = std::fs::read_to_string(file).unwrap().parse().unwrap();
@@ -242,7 +243,7 @@ fn a_file_says_itself_whether_it_is_a_scenario_or_a_sweep() {
     for option in [["--scheme", "uno"], ["--seeds", "1..3"], ["--set", "topology.k=4"], ["--same", "coding"]]
     {
         let said = refused(&[&["sweep", &sweep][..], &option].concat());
-        assert!(said.contains(option[0]) && said.contains("write it there"), "{said}");
+        assert!(said.contains(option[0]) && said.contains("set it in the file"), "{said}");
     }
     let said = refused(&["sweep", &neither]);
     assert!(said.contains("n.toml: neither a scenario nor a sweep"), "{said}");
@@ -281,7 +282,10 @@ fn bad_input_exits_with_2_and_leaves_nothing() {
     // Without a folder, as well.
     let (lone, several) =
         (refused(&small("run", &["--force"])), refused(&small("run", &[two[0], two[1], "--force"])));
-    assert!(lone.contains("give --out <DIR>") && several.contains("replaces nothing"), "{lone} {several}");
+    assert!(
+        lone.contains("give --out <DIR>") && several.contains("does not work for a sweep"),
+        "{lone} {several}"
+    );
     for (more, said) in [
         (&["--scheme", "uno,osca"][..], "did you mean \"oscar\"?"),
         (&["--scheme", "uno,"], "a name is missing"),
@@ -298,10 +302,10 @@ fn bad_input_exits_with_2_and_leaves_nothing() {
             &["--grid", "topology.bufer=1MiB,2MiB"],
             "--grid topology.bufer=1MiB,2MiB: topology.bufer: unknown key",
         ),
-        (&["--grid", "seed=1,2", "--seeds", "5"], "--grid seed=1,2: seed is given by --seeds 5, too"),
+        (&["--grid", "seed=1,2", "--seeds", "5"], "--grid seed=1,2: seed is also given by --seeds 5"),
         (
             &[two[0], two[1], "--set", "seed=1", "--seeds", "5"],
-            "--set seed=1: seed is given by --seeds 5, too",
+            "--set seed=1: seed is also given by --seeds 5",
         ),
         (&["--grid", "topology.buffer"], "write --grid PATH=V1,V2"),
         (&["--grid", "topology.k=4,8"], "--set topology.k=4, too"),

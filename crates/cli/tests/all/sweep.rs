@@ -225,7 +225,7 @@ fn a_second_sweep_into_one_folder_is_refused() {
     let store = Store::open(&folder.out(), &program).unwrap();
     let output = sweep(&file, &[]);
     assert!(
-        output.status.code() == Some(1) && stderr(&output).contains("another sweep writes"),
+        output.status.code() == Some(1) && stderr(&output).contains("another sweep is writing"),
         "{output:?}"
     );
     drop(store);
@@ -312,7 +312,7 @@ fn a_long_sweep_says_first_what_it_costs() {
     assert!(first.is_some_and(|line| line.starts_with("farspan: 2 runs of about ")));
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let last = lines.last().unwrap();
-    assert_eq!(last, "farspan: interrupted; the same command goes on where it stopped");
+    assert_eq!(last, "farspan: interrupted; run the same command again to continue");
 }
 
 #[test]

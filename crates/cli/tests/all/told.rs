@@ -74,7 +74,7 @@ fn comparisons_and_sweeps_say_that_a_fault_lost_nothing() {
     let out = folder.path("one");
     let grid = ["--grid", "transport.start=iw10,bdp", "--out", &out];
     let one = farspan(&[&["sweep", &scenario, "--quiet"], &grid[..], &LATE].concat());
-    let note = "farspan: note: in 2 of 2 runs with faults, no packet was lost to a fault\n";
+    let note = "farspan: note: no fault lost a packet in 2 of 2 runs with faults\n";
     assert!(stderr(&one).contains(note), "{}", stderr(&one));
 }
 
@@ -136,18 +136,18 @@ fn a_sweep_is_checked_as_a_whole() {
     let text = stdout(&sweep("seeds = '1..3'\n[grid]\n'topology.buffer' = ['32KiB', '64KiB']\n"));
     assert!(
         text.starts_with(
-            "sweep: 12 runs of 4 points, seeds aside\ntried: every point, one seed of each\nwork: about "
+            "sweep: 12 runs of 4 points (seeds not counted)\ntried: every point, one seed each\nwork: about "
         ),
         "{text}"
     );
     assert!(text.contains(" of CPU time here") && text.contains("\nmemory: about "), "{text}");
     let warning = line(&text, "warning: transport.start");
-    assert!(warning.ends_with("(4 of 4 runs, in 2 with other numbers)"), "{warning}");
+    assert!(warning.ends_with("(4 of 4 runs; numbers differ in 2)"), "{warning}");
     let buffers: Vec<_> = (1..=10).map(|i| format!("'{i}6KiB'")).collect();
     let text = stdout(&sweep(&format!("[grid]\n'topology.buffer' = [{}]\n", buffers.join(", "))));
     assert!(
         text.contains("sweep: 20 runs of 20 points")
-            && text.contains("\ntried: 8 of the 20 points, of each scheme as many"),
+            && text.contains("\ntried: 8 of the 20 points, equally many per scheme"),
         "{text}"
     );
     let output = farspan(&["check", &file, "--set", "topology.buffer=1MiB"]);
@@ -161,7 +161,7 @@ fn a_sweep_is_checked_as_a_whole() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("no link is named \"no-such-link\""), "{}", stderr(&output));
     let some = stdout(&sweep("[grid]\n'fault[0].link' = ['no-such-link', '*']\n"));
-    assert!(line(&some, "warning: 2 of the points tried cannot be built").contains("no-such-link"), "{some}");
+    assert!(line(&some, "warning: 2 of the tried points cannot be built").contains("no-such-link"), "{some}");
 }
 
 #[test]
@@ -176,5 +176,5 @@ fn warnings_that_differ_in_numbers_are_said_once() {
         "{said}"
     );
     let warning = line(&said, "farspan: warning: transport.start");
-    assert!(warning.ends_with("(3 of 3 runs, in 2 with other numbers)"), "{warning}");
+    assert!(warning.ends_with("(3 of 3 runs; numbers differ in 2)"), "{warning}");
 }

@@ -25,7 +25,7 @@ pub enum Untrimmable {
     #[error("it is a fragment")]
     Fragment,
     /// Its headers alone are longer.
-    #[error("its headers have {headers} bytes, and {room} are to stay")]
+    #[error("its headers take {headers} bytes, but only {room} may stay")]
     Headers {
         /// The headers.
         headers: usize,
@@ -33,7 +33,7 @@ pub enum Untrimmable {
         room: usize,
     },
     /// Its TCP or UDP header says something about lengths that cannot be.
-    #[error("its header says that it has {written} bytes, and there are {found}")]
+    #[error("its header says {written} bytes, but it has {found}")]
     Length {
         /// As written.
         written: usize,

@@ -37,7 +37,7 @@ pub enum ParseError {
     #[error("IP version {0}")]
     Version(u8),
     /// Its length field says something else than the bytes that are there.
-    #[error("its header says {written} bytes, and there are {found}")]
+    #[error("its header says {written} bytes, but it has {found}")]
     Length {
         /// As written.
         written: usize,

@@ -165,7 +165,7 @@ impl Engine {
         let is_switch = |port: &&PortId| network.links[port.index()].from.0 >= network.hosts;
         let ports: Vec<_> = spec.probes.queue_ports.iter().filter(is_switch).copied().collect();
         let warnings = spec.probes.queue_interval.filter(|interval| *interval < SHORTEST_INTERVAL).map(|asked| {
-            format!("probes.queue_interval: an emulation samples every {SHORTEST_INTERVAL} at most, and not every {asked}")
+            format!("probes.queue_interval = {asked} is too short for an emulation, which samples every {SHORTEST_INTERVAL}")
         });
         let warnings = warnings.into_iter().collect();
         let sampling =
@@ -222,7 +222,7 @@ impl Engine {
         let left_out = self.capture.take().map_or(0, |capture| capture.left_out);
         if left_out > 0 {
             self.warnings.push(format!(
-                "captures lack {left_out} packets, which came faster than they could be written"
+                "captures lack {left_out} packets: they arrived faster than they could be written"
             ));
         }
     }
@@ -431,7 +431,7 @@ impl Engine {
             self.queue.push(now + interval, PortId(0), Happening::Sample);
         } else {
             self.sampling = None;
-            self.warnings.push(format!("ports were sampled until {now} only: there are too many of them"));
+            self.warnings.push(format!("ports were sampled only until {now}: there are too many of them"));
         }
     }
 

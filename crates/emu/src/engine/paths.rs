@@ -40,7 +40,7 @@ pub enum PathsError {
         link: String,
     },
     /// The link is on no way between the hosts.
-    #[error("path {row}: {link} lies on no shortest path between its hosts")]
+    #[error("path {row}: {link} is not on a shortest path between its hosts")]
     OffPath {
         /// Which of the table, from 1.
         row: usize,

@@ -25,10 +25,10 @@ const STEP: Duration = Duration::from_millis(20);
 #[non_exhaustive]
 pub enum ChoiceError {
     /// None is up.
-    #[error("no emulation is up: `farspan emu up FILE` starts one")]
+    #[error("no emulation is running: start one with `farspan emu up FILE`")]
     None,
     /// None of this name is up.
-    #[error("no emulation {name} is up{}", others(known))]
+    #[error("no emulation {name} is running{}", others(known))]
     Unknown {
         /// The name.
         name: Name,
@@ -36,7 +36,7 @@ pub enum ChoiceError {
         known: Vec<Name>,
     },
     /// Several are up.
-    #[error("several emulations are up: say which by --name ({})", list(known))]
+    #[error("several emulations are running: choose one with --name ({})", list(known))]
     Several {
         /// Their names.
         known: Vec<Name>,
@@ -76,7 +76,7 @@ pub fn choose(name: Option<&str>) -> Result<Name, ChoiceError> {
 #[non_exhaustive]
 pub enum ExecError {
     /// It takes root.
-    #[error("to run a program at an emulated host takes root: run `sudo farspan emu exec ...`")]
+    #[error("running a program on an emulated host needs root: run `sudo farspan emu exec ...`")]
     NotRoot,
     /// The emulation runs no more.
     #[error("the emulation {name} {}", state.advice(name))]
@@ -168,12 +168,14 @@ impl State {
     #[must_use]
     pub fn advice(self, name: &Name) -> String {
         match self {
-            Self::ComingUp => "is coming up: try again in a moment".to_owned(),
+            Self::ComingUp => "is starting: try again in a moment".to_owned(),
             Self::Up => "is up".to_owned(),
             Self::Ended => format!(
-                "has ended: `farspan emu down --name {name}` shows its verdict, and removes what is left"
+                "has ended: run `farspan emu down --name {name}` to see its verdict and remove what is left"
             ),
-            Self::Killed => format!("was killed: `farspan emu down --name {name}` removes what is left"),
+            Self::Killed => {
+                format!("was killed: run `farspan emu down --name {name}` to remove what is left")
+            }
         }
     }
 }
@@ -213,7 +215,7 @@ pub fn settle(name: &Name) {
 #[non_exhaustive]
 pub enum DownError {
     /// It takes root.
-    #[error("to end an emulation takes root: run `sudo farspan emu down`")]
+    #[error("stopping an emulation needs root: run `sudo farspan emu down`")]
     NotRoot,
     /// Something of it cannot be removed.
     #[error(transparent)]
@@ -225,9 +227,7 @@ pub enum DownError {
         pid: u32,
     },
     /// Another process makes or clears it.
-    #[error(
-        "another command starts or ends the emulation {name} at this moment: look at `farspan emu status`"
-    )]
+    #[error("another command is starting or stopping the emulation {name}: see `farspan emu status`")]
     Busy {
         /// The name.
         name: Name,

@@ -19,7 +19,7 @@ pub struct Name(String);
 /// Why a text is no name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "{0:?} is no name of an emulation: write up to {LONGEST} letters, digits and underscores, such as lab1"
+    "{0:?} is not a valid name of an emulation: write up to {LONGEST} letters, digits and underscores, such as lab1"
 )]
 pub struct NameError(String);
 

@@ -38,13 +38,15 @@ pub enum RelayError {
         source: io::Error,
     },
     /// Nothing can be sent to an address.
-    #[error("{address}: port 0 is nobody's: write the port at which the server listens")]
+    #[error("{address}: port 0 is not a port to send to: give the port that the server listens on")]
     NoPort {
         /// The address, as it was asked for.
         address: String,
     },
     /// Its own packets would come back to it.
-    #[error("{address} is where the relay itself listens: what it hands on would come back to it for ever")]
+    #[error(
+        "{address} is the relay's own address, so it would send every datagram back to itself: give the server's address"
+    )]
     Loop {
         /// The address, as it was asked for.
         address: String,

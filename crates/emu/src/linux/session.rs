@@ -47,7 +47,8 @@ pub enum UpError {
     Name(#[from] NameError),
     /// It takes root.
     #[error(
-        "network namespaces take root: run `sudo farspan emu up ...`, or in a container of your own with CAP_NET_ADMIN, CAP_NET_RAW and CAP_SYS_ADMIN"
+        "network namespaces need root: run `sudo farspan emu up ...`, or use a container of your own with CAP_NET_ADMIN, \
+         CAP_NET_RAW and CAP_SYS_ADMIN"
     )]
     NotRoot,
     /// There is no TUN.
@@ -62,7 +63,7 @@ pub enum UpError {
     NoPacketSocket(#[source] io::Error),
     /// One of this name is up.
     #[error(
-        "an emulation {name} is up: `farspan emu down --name {name}` ends it, and --name NAME starts another beside it"
+        "an emulation {name} is already running: stop it with `farspan emu down --name {name}`, or start another one with --name NAME"
     )]
     Up {
         /// The name.
@@ -70,7 +71,8 @@ pub enum UpError {
     },
     /// It has too many hosts, or too few.
     #[error(
-        "the scenario has {hosts} hosts, and an emulation has 2 to {MOST_HOSTS}: choose a smaller topology, such as --set topology.hosts=4"
+        "the scenario has {hosts} hosts, but an emulation can have 2 to {MOST_HOSTS}: choose a smaller topology, such as \
+         --set topology.hosts=4"
     )]
     Hosts {
         /// How many it has.
@@ -78,7 +80,8 @@ pub enum UpError {
     },
     /// The scenario's packets cannot be those of a device.
     #[error(
-        "packets of {mtu} (transport.payload + transport.header): a device takes {LEAST_MTU} to {LARGEST_PACKET}; change transport.payload"
+        "packets have {mtu} (transport.payload + transport.header), but a device takes {LEAST_MTU} to {LARGEST_PACKET}; \
+         change transport.payload"
     )]
     Mtu {
         /// Their size.
@@ -268,7 +271,7 @@ impl Session {
         match before.and_then(|before| Ok(self.drops()?.saturating_sub(before))) {
             Ok(drops) => self.pump.judge.unread_drops = drops,
             Err(error) => {
-                let failure = format!("packets that devices dropped are not counted: {error}");
+                let failure = format!("packets that devices dropped could not be counted: {error}");
                 self.pump.judge.failure.get_or_insert(failure);
             }
         }

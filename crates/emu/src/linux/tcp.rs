@@ -153,7 +153,7 @@ fn is_whole_machine(first: &Path) -> bool {
 pub fn prepare_host(control: Option<&str>) -> io::Result<()> {
     if network("1").is_some_and(|first| is_whole_machine(&first)) {
         return Err(io::Error::other(
-            "this is no host of an emulation, and settings would be the whole machine's: run it by `farspan emu exec`",
+            "this is not a host of an emulation, and settings would be the whole machine's: run it by `farspan emu exec`",
         ));
     }
     let own = control.into_iter().flat_map(|name| [("tcp_congestion_control", name), ("tcp_ecn", "1")]);

@@ -156,7 +156,7 @@ fn what_still_waits_at_a_host_and_what_found_no_room_there_is_counted() {
     assert!(packets.under_way > 500 && packets.dropped > 500, "{packets:?}");
     // A packet waits for six seconds at the host; probes do not, on whatever machine.
     assert!(judged.read.p99_us.is_some_and(|us| us < 1_000_000.0), "{judged:?}");
-    let missing = judged.reasons.iter().any(|reason| reason.contains("probes came"));
+    let missing = judged.reasons.iter().any(|reason| reason.contains("probes arrived"));
     assert!(!missing, "{judged:?}");
     let host = results.ports.iter().find(|port| port.name.starts_with("host0->")).unwrap();
     assert_eq!(host.drops, packets.dropped);

@@ -196,7 +196,7 @@ impl Graph {
         }
         for site in 0..self.sites {
             if !self.nodes.iter().any(|node| node.is_host && node.site == site) {
-                let cure = "give it a host, or let its switches stand in another site";
+                let cure = "give it a host, or move its switches to another site";
                 return Err(GraphError::new(GraphPart::Site(site), "a site without hosts", cure));
             }
         }
@@ -214,7 +214,7 @@ impl Graph {
             }
             if link.rate.is_zero() {
                 return fail(
-                    format!("{} and {}: nothing can move at {}", a.name, b.name, link.rate),
+                    format!("{} and {}: no packet can be sent at {}", a.name, b.name, link.rate),
                     "give a rate",
                 );
             }

@@ -191,7 +191,7 @@ impl BackboneLeafSpine {
         };
         if !all.is_multiple_of(self.routers) {
             let problem = format_args!(
-                "{} spines with {} links each have {all}, which are not as many for every router",
+                "{} spines with {} links each have {all} links, which cannot be divided equally among the routers",
                 self.site.spines, self.links_per_spine
             );
             let cure = format_args!("give a divisor of {all}, such as {all}, or other links_per_spine");

@@ -106,7 +106,7 @@ fn positive_rate(parameter: &'static str, rate: Rate) -> Result<(), TopologyErro
         return Err(TopologyError::new(
             parameter,
             rate,
-            "nothing can move",
+            "no packet can be sent",
             "give a rate above zero, such as \"100Gbps\"",
         ));
     }
@@ -115,7 +115,7 @@ fn positive_rate(parameter: &'static str, rate: Rate) -> Result<(), TopologyErro
 
 fn at_least_one(parameter: &'static str, count: u32) -> Result<(), TopologyError> {
     if count == 0 {
-        return Err(TopologyError::new(parameter, count, "there would be no path", "give at least 1"));
+        return Err(TopologyError::new(parameter, count, "there is no path", "give at least 1"));
     }
     Ok(())
 }
@@ -131,7 +131,12 @@ fn hosts_in_range(parameter: &'static str, per_switch: u32, switches: u32) -> Re
     at_least_one(parameter, per_switch)?;
     let hosts = u64::from(switches) * u64::from(per_switch);
     if hosts < 2 {
-        return Err(TopologyError::new(parameter, per_switch, "nobody to talk to", "give at least 2 hosts"));
+        return Err(TopologyError::new(
+            parameter,
+            per_switch,
+            "there is no other host to send to",
+            "give at least 2 hosts",
+        ));
     }
     if hosts > MOST_HOSTS {
         let problem = format_args!("at {switches} switches that makes {hosts} hosts");
@@ -408,7 +413,7 @@ impl Star {
             return Err(TopologyError::new(
                 "hosts",
                 self.hosts.len(),
-                "nobody to talk to",
+                "there is no other host to send to",
                 "give at least 2",
             ));
         }

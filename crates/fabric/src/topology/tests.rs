@@ -384,7 +384,7 @@ fn wrong_parameters_are_refused_with_a_cure() {
     let uneven = BackboneLeafSpine { links_per_spine: 7, ..backbone() }.build().unwrap_err().to_string();
     assert_eq!(
         uneven,
-        "backbone.routers = 64: 8 spines with 7 links each have 56, which are not as many for every router; give a divisor of 56, such as 56, or other links_per_spine"
+        "backbone.routers = 64: 8 spines with 7 links each have 56 links, which cannot be divided equally among the routers; give a divisor of 56, such as 56, or other links_per_spine"
     );
     let crowd = LeafSpine { spines: 1 << 22, ..leaf_spine() };
     let crowd = BackboneLeafSpine { site: crowd, routers: 4096, links_per_spine: 4096, ..backbone() };

@@ -49,7 +49,7 @@ pub enum Problem {
         cure: &'static str,
     },
     /// A keyword that is not known there.
-    #[error("{token:?} is no keyword of {place}{}; keywords are {known}, case-sensitive", text::hint(*near))]
+    #[error("{token:?} is not a keyword of {place}{}; keywords are {known}, case-sensitive", text::hint(*near))]
     Keyword {
         /// The token.
         token: String,

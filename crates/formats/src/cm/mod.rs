@@ -104,7 +104,10 @@ fn warnings(file: &str, parsed: &parse::Parsed, unit: TimeUnit) -> Vec<String> {
     first(&|start| start.rounded, "the start is not a whole number of ns, and was rounded half up");
     if unit == TimeUnit::Us {
         let cut = |start: &number::Start| start.rounded || !start.ns.is_multiple_of(1000);
-        first(&cut, "the start is not a whole number of us: kept, where htsim would cut the fraction off");
+        first(
+            &cut,
+            "the start is not a whole number of us: it is kept, but htsim would cut the fraction off",
+        );
     }
     warnings
 }

@@ -105,7 +105,7 @@ impl Parsed {
             "trigger" => self.trigger(number, &mut tokens),
             "failure" => Err(Problem::NotSupported {
                 what: "a failed link (`failure`)",
-                cure: "remove the line, and count it off `Failures`",
+                cure: "remove the line, and lower `Failures` by one",
             }),
             _ if first.contains("->") => self.connection(number, first, &mut tokens, unit),
             _ if first.starts_with('#') => Err(Problem::Comment),
@@ -145,7 +145,7 @@ impl Parsed {
             let hint = text::hint(text::nearest(first, &HEADER));
             self.odd.push((
                 number,
-                format!("{first:?} is no keyword of the header (case-sensitive): ignored{hint}"),
+                format!("{first:?} is not a keyword of the header (case-sensitive): ignored{hint}"),
             ));
             return Ok(());
         };
@@ -168,7 +168,8 @@ impl Parsed {
         if keyword == 0 {
             let holds = self.nodes.filter(|_| self.overridden);
             if let Some(nodes) = holds.filter(|nodes| *nodes != said) {
-                self.odd.push((number, format!("Nodes says {said}, --nodes {nodes}: the latter holds")));
+                self.odd
+                    .push((number, format!("Nodes says {said}, but --nodes says {nodes}: --nodes is used")));
             }
             self.nodes = Some(holds.unwrap_or(said));
         }
@@ -283,7 +284,7 @@ impl Parsed {
             }
             (Some(Kind::Barrier(_)), Some(count)) => Kind::Barrier(count),
             (Some(kind), Some(_)) => {
-                self.odd.push((line, "count means something to a barrier only: ignored".to_owned()));
+                self.odd.push((line, "count has a meaning only for a barrier: ignored".to_owned()));
                 kind
             }
             (Some(kind), None) => kind,

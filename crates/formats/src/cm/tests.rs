@@ -85,8 +85,8 @@ fn the_quirks_of_the_format_are_those_of_htsim() {
     assert_eq!((matrix.rows[0].size_bytes, matrix.rows[0].start_ns), (6, 8000));
     assert_eq!(matrix.rows[1].after_delivered, [0]);
     let expected = [
-        "f.cm:3: \"nodes\" is no keyword of the header (case-sensitive): ignored; did you mean \"Nodes\"?",
-        "f.cm:8: count means something to a barrier only: ignored",
+        "f.cm:3: \"nodes\" is not a keyword of the header (case-sensitive): ignored; did you mean \"Nodes\"?",
+        "f.cm:8: count has a meaning only for a barrier: ignored",
         "f.cm:9: prio, given by 1 flows, is ignored",
     ];
     assert_eq!(matrix.warnings, expected);
@@ -126,7 +126,11 @@ const REFUSED: &[(&[&str], &[&str], &str)] = &[
     (&["0->1 start  0 size 1"], &[], "f.cm:4: two spaces in a row"),
     (&["0->1 start 0 size 1  "], &[], "f.cm:4: two spaces in a row"),
     (&["0->1 start 0 size 1", " "], &[], "f.cm:5: two spaces in a row"),
-    (&["0->1 start 0 Size 1"], &[], "f.cm:4: \"Size\" is no keyword of a connection; did you mean \"size\"?"),
+    (
+        &["0->1 start 0 Size 1"],
+        &[],
+        "f.cm:4: \"Size\" is not a keyword of a connection; did you mean \"size\"?",
+    ),
     (
         &["0->1 start 0\tsize 1"],
         &[],
@@ -200,7 +204,7 @@ const REFUSED: &[(&[&str], &[&str], &str)] = &[
     (
         &["0->1 start 0 size 1"],
         &["trigger id 1 one_shot"],
-        "f.cm:5: \"one_shot\" is no keyword of a trigger; did you mean \"oneshot\"",
+        "f.cm:5: \"one_shot\" is not a keyword of a trigger; did you mean \"oneshot\"",
     ),
     (
         &["0->1 start 0 size 1"],
@@ -389,7 +393,7 @@ fn a_wrong_number_of_hosts_can_be_overridden() {
     );
     let matrix = parse("f.cm", text, TimeUnit::Us, Some(256)).unwrap();
     assert_eq!(matrix.hosts, Some(256));
-    assert_eq!(matrix.warnings, ["f.cm:1: Nodes says 32, --nodes 256: the latter holds"]);
+    assert_eq!(matrix.warnings, ["f.cm:1: Nodes says 32, but --nodes says 256: --nodes is used"]);
     assert_eq!(
         parse("f.cm", &text.replace("Nodes 32\n", ""), TimeUnit::Us, Some(256)).unwrap().hosts,
         Some(256)

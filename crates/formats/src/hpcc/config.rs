@@ -91,16 +91,19 @@ const KEYS: &[(&str, Use)] = &[
     ("MULTI_RATE", Use::Unless("0")),
     ("SAMPLE_FEEDBACK", Use::Unless("0")),
     ("L2_BACK_TO_ZERO", Use::Unless("0")),
-    ("GLOBAL_T", Use::Told("0", "is left out: each flow has the base RTT of its own path here")),
+    ("GLOBAL_T", Use::Told("0", "is ignored: in farspan each flow has the base RTT of its own path")),
     (
         "USE_DYNAMIC_PFC_THRESHOLD",
-        Use::Told("1", "is left out: thresholds follow what is free, as there whatever it says"),
+        Use::Told(
+            "1",
+            "is ignored: thresholds follow the free buffer, as in the simulator whatever the value",
+        ),
     ),
     (
         "CLAMP_TARGET_RATE",
-        Use::Of(1, "1", "is left out: a cut always takes the target down to the rate here"),
+        Use::Of(1, "1", "is ignored: in farspan a cut always lowers the target to the rate"),
     ),
-    ("DCTCP_RATE_AI", Use::Of(8, "", "is left out: the window grows by a packet a round trip here")),
+    ("DCTCP_RATE_AI", Use::Of(8, "", "is ignored: in farspan the window grows by one packet per RTT")),
     ("PAUSE_TIME", Use::Nothing),
     ("NIC_TOTAL_PAUSE_TIME", Use::Nothing),
     ("L2_CHUNK_SIZE", Use::Nothing),
@@ -146,7 +149,7 @@ pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(Config, Odd), 
     for (key, used) in KEYS {
         let Some(Entry { line, values }) = entries.0.get(key) else { continue };
         let (neutral, what) = match used {
-            Use::Unless(neutral) => (neutral, "has no counterpart here"),
+            Use::Unless(neutral) => (neutral, "has no counterpart in farspan"),
             Use::Told(neutral, what) => (neutral, *what),
             Use::Of(of, neutral, what) if mode.is_some_and(|(_, mode)| mode == *of) => (neutral, *what),
             Use::Of(..) | Use::Taken | Use::Nothing => continue,
@@ -165,7 +168,7 @@ pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(Config, Odd), 
     if let Some((line, text)) = entries.one("SIMULATOR_STOP_TIME")? {
         let stop = seconds_or_longer(text).filter(|stop| !stop.is_zero());
         let Some(stop) = stop else {
-            return flaw(line, format!("{} is no time", shown(text)), "write seconds, such as 4.00");
+            return flaw(line, format!("{} is not a time", shown(text)), "write seconds, such as 4.00");
         };
         config.stop = Some((line, stop));
     }
@@ -173,7 +176,7 @@ pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(Config, Odd), 
     config.is_lossy = entries.whole("ENABLE_PFC", 0..=1)?.is_some_and(|(_, on)| on == 0);
     match mode {
         Some(mode) => control(&mut config, mode, &entries, network, &mut odd)?,
-        None => odd.push((1, "has no CC_MODE, which is DCQCN there: name a scheme".to_owned())),
+        None => odd.push((1, "has no CC_MODE, which means DCQCN in the simulator: name a scheme".to_owned())),
     }
     odd.sort_by_key(|(line, _)| *line);
     Ok((config, odd))
@@ -188,7 +191,7 @@ fn entries<'a>(text: &'a str, odd: &mut Odd) -> Result<Entries<'a>, HpccFlaw> {
         let Some((known, _)) = KEYS.iter().find(|(known, _)| known == key) else {
             let near = names::hint(key, KEYS.iter().map(|(known, _)| *known));
             let near = near.strip_suffix(' ').map_or(String::new(), |near| format!("; {near}"));
-            odd.push((line, format!("{} is no known key, and was left out{near}", shown(key))));
+            odd.push((line, format!("{} is not a known key, and was left out{near}", shown(key))));
             continue;
         };
         if let Some(before) = entries.insert(known, Entry { line, values: values.to_vec() }) {
@@ -241,7 +244,7 @@ impl<'a> Values<'a> {
             Some(rate) => Ok(Some((line, rate.as_bps() as f64 / line_rate.as_bps() as f64))),
             None => flaw(
                 line,
-                format!("{key} {} is no rate up to {line_rate}", shown(text)),
+                format!("{key} {} is not a rate up to {line_rate}", shown(text)),
                 "write a rate such as 50Mb/s",
             ),
         }
@@ -254,7 +257,7 @@ impl<'a> Values<'a> {
             Some(time) => Ok(Some(time)),
             None => flaw(
                 line,
-                format!("{key} {} is no time", shown(text)),
+                format!("{key} {} is not a time", shown(text)),
                 "write microseconds above 0, up to 1000000",
             ),
         }
@@ -268,18 +271,26 @@ impl<'a> Values<'a> {
         let pairs = values.first().and_then(|count| count.parse::<usize>().ok());
         if pairs.is_none_or(|pairs| pairs.checked_mul(2).and_then(|n| n.checked_add(1)) != Some(values.len()))
         {
-            return flaw(*line, format!("{key} has {} values, and does not count them", values.len()), cure);
+            return flaw(*line, format!("{key} has {} values, but its count differs", values.len()), cure);
         }
         for pair in values[1..].chunks_exact(2) {
             let value = pair[1].parse::<f64>().ok().filter(|value| (0.0..=1e9).contains(value));
             let (Ok(bps), Some(value)) = (pair[0].parse::<u64>(), value) else {
-                return flaw(*line, format!("{key}: {} {} is no pair", shown(pair[0]), shown(pair[1])), cure);
+                return flaw(
+                    *line,
+                    format!("{key}: {} {} is not a pair", shown(pair[0]), shown(pair[1])),
+                    cure,
+                );
             };
             if Rate::from_bps(bps) == of {
                 return Ok(Some((*line, value)));
             }
         }
-        flaw(*line, format!("{key} has nothing for links of {of}"), format!("add a pair for {}", of.as_bps()))
+        flaw(
+            *line,
+            format!("{key} has no value for links of {of}"),
+            format!("add a pair for {}", of.as_bps()),
+        )
     }
 }
 

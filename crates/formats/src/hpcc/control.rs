@@ -12,19 +12,19 @@ const CONTROLS: [(u64, &str, &str, Option<&str>); 6] = [
         "DCQCN",
         "dcqcn",
         Some(
-            "alpha rises at each CNP here, in each ALPHA_RESUME_INTERVAL with marks there; hyper increases, which need the byte \
-             counter, are left out",
+            "alpha rises at each CNP in farspan, and in each ALPHA_RESUME_INTERVAL with marks in the simulator; hyper \
+             increases need the byte counter and are left out",
         ),
     ),
     (3, "HPCC", "hpcc", None),
-    (7, "TIMELY", "timely", Some("the slope is divided by the base RTT here, by 20us there")),
-    (8, "DCTCP", "dctcp", Some("a window is cut here, a rate there")),
-    (10, "HPCC with PINT", "hpcc", Some("PINT is not here: the scheme is hpcc, with whole telemetry")),
+    (7, "TIMELY", "timely", Some("farspan divides the slope by the base RTT, the simulator by 20us")),
+    (8, "DCTCP", "dctcp", Some("farspan cuts a window, the simulator a rate")),
+    (10, "HPCC with PINT", "hpcc", Some("farspan has no PINT: the scheme is hpcc, with full telemetry")),
     (
         12,
         "no control",
         "fixed_window",
-        Some("no code there answers to CC_MODE 12: hosts send at line rate in a window of one BDP"),
+        Some("the simulator has no code for CC_MODE 12: hosts send at line rate in a window of one BDP"),
     ),
 ];
 /// The least rate here, as a part of the line rate.
@@ -41,7 +41,7 @@ pub(super) fn control(
     let Some((_, title, name, differs)) = CONTROLS.iter().find(|(known, ..)| *known == mode) else {
         return flaw(
             line,
-            format!("CC_MODE {mode} is no control"),
+            format!("CC_MODE {mode} is not a control"),
             "write 1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP), 10 (PINT) or 12 (none, as ASTRA-sim has it)",
         );
     };
@@ -65,12 +65,15 @@ pub(super) fn control(
     if let Some((line, window)) = entries.whole("HAS_WIN", 0..=1)?.filter(|_| *name != "dcqcn")
         && (window == 1) == (*name == "timely")
     {
-        odd.push((line, format!("HAS_WIN {window} has no counterpart here")));
+        odd.push((line, format!("HAS_WIN {window} has no counterpart in farspan")));
     }
     if let Some((line, part)) = entries.part("MIN_RATE", rate)?
         && part != LEAST
     {
-        odd.push((line, format!("MIN_RATE is left out: the least rate is {LEAST} of the line rate here")));
+        odd.push((
+            line,
+            format!("MIN_RATE is ignored: the lowest rate in farspan is {LEAST} of the line rate"),
+        ));
     }
     Ok(())
 }
@@ -132,7 +135,7 @@ fn timely(entries: &Values<'_>, line_rate: Rate, odd: &mut Odd) -> Result<Vec<St
     {
         odd.push((
             line,
-            "RATE_HAI is left out: after five increases each is of five RATE_AI here".to_owned(),
+            "RATE_HAI is ignored: in farspan each increase after the fifth is five RATE_AI".to_owned(),
         ));
     }
     Ok(constants)
@@ -166,7 +169,7 @@ fn red(
         if marks(entries, other)?.is_some_and(|(_, marks)| marks != own) {
             odd.push((
                 line,
-                format!("the marks of {rate} hold for links of {other}, too: ports have one RED here"),
+                format!("the thresholds of {rate} are also used for links of {other}: in farspan all ports have one RED"),
             ));
         }
     }
@@ -189,7 +192,7 @@ fn marks(entries: &Values<'_>, rate: Rate) -> Result<Option<(usize, Marks)>, Hpc
         return flaw(line, format!("KMIN {min} is above KMAX {max}"), "write a KMIN_MAP below KMAX_MAP");
     }
     if most > 1.0 {
-        return flaw(most_line, format!("PMAX {most} is no probability"), "write numbers from 0 to 1");
+        return flaw(most_line, format!("PMAX {most} is not a probability"), "write numbers from 0 to 1");
     }
     let [min, max] = [min, max].map(|kilobytes| Bytes::new((kilobytes * 1000.0) as u64));
     // Without a chance in between, the upper threshold is a step.

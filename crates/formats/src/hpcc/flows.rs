@@ -140,7 +140,7 @@ fn flow(line: usize, words: &[&str], network: &HpccNetwork, odd: &mut Odd) -> Re
         return flaw(line, problem, "remove the flow: there are no NVSwitches here");
     }
     if whole(line, "the priority group", pg, 0..=7)? != 3 {
-        odd.push((line, "priority groups are not told apart".to_owned()));
+        odd.push((line, "priority groups are not distinguished".to_owned()));
     }
     let dport = whole(line, "dport", dport, 0..=u16::MAX.into())? as u16;
     let size = whole(line, "the size", size, 1..=u64::MAX)?;
@@ -153,7 +153,7 @@ fn flow(line: usize, words: &[&str], network: &HpccNetwork, odd: &mut Odd) -> Re
             }
             start
         }
-        _ => return flaw(line, format!("{} is no start", shown(start)), cure()),
+        _ => return flaw(line, format!("{} is not a start", shown(start)), cure()),
     };
     Ok(HpccFlow { src, dst, dport, size, start })
 }

@@ -153,7 +153,7 @@ pub fn parse(
     };
     let faster = network.links.iter().find(|link| link.rate > control::host_rate(&network));
     if let Some(link) = faster {
-        let text = "a port that is faster than the hosts' may take more of a switch's buffer there, and no more here";
+        let text = "in the simulator a port that is faster than the hosts' may take more of a switch's buffer; in farspan it may not";
         say(topology, vec![(link.line, text.to_owned())]);
     }
     let zero = if list.first < TRAFFIC_START { Duration::ZERO } else { TRAFFIC_START };
@@ -209,7 +209,7 @@ fn whole(line: usize, what: &str, text: &str, range: std::ops::RangeInclusive<u6
 fn left_out<'a>(mut rest: impl Iterator<Item = (usize, Vec<&'a str>)>, counted: u64, what: &str) -> Odd {
     let Some((line, _)) = rest.next() else { return Vec::new() };
     let text = format!(
-        "{} lines from here on are left out, as there: the file counts {counted} {what}",
+        "{} lines from here on are ignored, as in the simulator: the file counts {counted} {what}",
         1 + rest.count()
     );
     vec![(line, text)]

@@ -48,7 +48,7 @@ pub(super) fn link_rate(line: usize, text: &str) -> Result<Rate, HpccFlaw> {
     match rate(text) {
         Some(rate) if (SLOWEST..=FASTEST).contains(&rate) => Ok(rate),
         Some(rate) => flaw(line, format!("the rate {rate} is out of range"), cure),
-        None => flaw(line, format!("{} is no rate", shown(text)), cure),
+        None => flaw(line, format!("{} is not a rate", shown(text)), cure),
     }
 }
 
@@ -58,7 +58,7 @@ pub(super) fn link_delay(line: usize, text: &str) -> Result<Duration, HpccFlaw> 
     match time(text) {
         Some(delay) if delay <= LONGEST_DELAY => Ok(delay),
         Some(delay) => flaw(line, format!("the delay {delay} is too long"), cure),
-        None => flaw(line, format!("{} is no time", shown(text)), cure),
+        None => flaw(line, format!("{} is not a time", shown(text)), cure),
     }
 }
 

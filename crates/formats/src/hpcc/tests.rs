@@ -84,7 +84,7 @@ fn hosts_are_numbered_by_their_ids_and_keep_them_as_names() {
     }
     assert_eq!(links.len(), 8);
     assert!(imported.warnings.contains(
-        &"t.txt:7: 2 lines from here on are left out, as there: the file counts 4 links".to_owned()
+        &"t.txt:7: 2 lines from here on are ignored, as in the simulator: the file counts 4 links".to_owned()
     ));
 }
 
@@ -98,7 +98,7 @@ fn flows_go_between_these_hosts_and_count_from_the_second_second() {
     assert!(
         imported.warnings.iter().any(|w| w.starts_with("f.txt:4: the start is not a whole number of ns"))
     );
-    assert!(imported.warnings.iter().any(|w| w.starts_with("f.txt:5: 1 lines from here on are left out")));
+    assert!(imported.warnings.iter().any(|w| w.starts_with("f.txt:5: 1 lines from here on are ignored")));
     let early = import(STAR, "1\n2 1 3 100 200000 0.5\n", None).unwrap();
     assert_eq!((early.zero, early.rows[0].start_ns), (Duration::ZERO, 500_000_000));
 }
@@ -144,7 +144,7 @@ fn what_a_configuration_says_is_in_the_scenario() {
     ] {
         assert!(scenario.contains(said), "{said}: {scenario}");
     }
-    let said = ["c.txt:11: GLOBAL_T is left out: each flow has the base RTT of its own path here"];
+    let said = ["c.txt:11: GLOBAL_T is ignored: in farspan each flow has the base RTT of its own path"];
     assert_eq!(of_config(&imported), said);
 }
 
@@ -183,8 +183,8 @@ fn switches_have_the_simulator_s_buffer_and_pause_unless_they_may_drop() {
     assert_eq!(
         warnings,
         [
-            "c.txt:1: USE_DYNAMIC_PFC_THRESHOLD is left out: thresholds follow what is free, as there whatever it says",
-            "c.txt:1: has no CC_MODE, which is DCQCN there: name a scheme"
+            "c.txt:1: USE_DYNAMIC_PFC_THRESHOLD is ignored: thresholds follow the free buffer, as in the simulator whatever the value",
+            "c.txt:1: has no CC_MODE, which means DCQCN in the simulator: name a scheme"
         ]
     );
 }
@@ -213,9 +213,9 @@ fn marks_are_those_of_the_hosts_rate_in_bytes() {
     assert_eq!(
         warnings,
         [
-            "c.txt:4: DCTCP: a window is cut here, a rate there",
-            "c.txt:11: GLOBAL_T is left out: each flow has the base RTT of its own path here",
-            "c.txt:13: the marks of 100Gbps hold for links of 25Gbps, too: ports have one RED here",
+            "c.txt:4: DCTCP: farspan cuts a window, the simulator a rate",
+            "c.txt:11: GLOBAL_T is ignored: in farspan each flow has the base RTT of its own path",
+            "c.txt:13: the thresholds of 100Gbps are also used for links of 25Gbps: in farspan all ports have one RED",
         ]
     );
     // Alike at both rates.
@@ -258,9 +258,9 @@ fn dcqcn_and_timely_have_the_simulator_s_constants() {
     assert_eq!(
         warnings,
         [
-            "c.txt:4: TIMELY: the slope is divided by the base RTT here, by 20us there",
-            "c.txt:20: RATE_HAI is left out: after five increases each is of five RATE_AI here",
-            "c.txt:21: HAS_WIN 1 has no counterpart here"
+            "c.txt:4: TIMELY: farspan divides the slope by the base RTT, the simulator by 20us",
+            "c.txt:20: RATE_HAI is ignored: in farspan each increase after the fifth is five RATE_AI",
+            "c.txt:21: HAS_WIN 1 has no counterpart in farspan"
         ]
     );
     let (_, warnings) =
@@ -268,14 +268,14 @@ fn dcqcn_and_timely_have_the_simulator_s_constants() {
     assert_eq!(
         warnings,
         [
-            "c.txt:21: HAS_WIN 0 has no counterpart here",
-            "c.txt:22: MIN_RATE is left out: the least rate is 0.001 of the line rate here"
+            "c.txt:21: HAS_WIN 0 has no counterpart in farspan",
+            "c.txt:22: MIN_RATE is ignored: the lowest rate in farspan is 0.001 of the line rate"
         ]
     );
     let (_, warnings) = scenario_of(&config(8));
     assert_eq!(
         warnings.last().unwrap(),
-        "c.txt:24: DCTCP_RATE_AI is left out: the window grows by a packet a round trip here"
+        "c.txt:24: DCTCP_RATE_AI is ignored: in farspan the window grows by one packet per RTT"
     );
 }
 
@@ -333,9 +333,9 @@ fn what_does_not_count_here_is_named() {
     assert_eq!(
         of_config,
         [
-            "c.txt:1: MULTI_RATE has no counterpart here",
-            "c.txt:1: has no CC_MODE, which is DCQCN there: name a scheme",
-            "c.txt:3: \"CC_MOD\" is no known key, and was left out; did you mean \"CC_MODE\"?"
+            "c.txt:1: MULTI_RATE has no counterpart in farspan",
+            "c.txt:1: has no CC_MODE, which means DCQCN in the simulator: name a scheme",
+            "c.txt:3: \"CC_MOD\" is not a known key, and was left out; did you mean \"CC_MODE\"?"
         ]
     );
 }
@@ -356,8 +356,8 @@ fn a_wrong_topology_names_line_problem_and_cure() {
         (with("5 1 4\n0\n", "5 1 4\n0 1\n"), "t.txt:2: \"1\" comes after the ids of all 1 switches"),
         (with("5 1 4\n0\n", "5 2 4\n0 0\n"), "t.txt:2: switch 0 is listed twice"),
         (with("0 1 100Gbps 0.001ms 0\n", "0 1 100Gbps 0.001ms\n"), "t.txt:3: 4 words, where a link has 5"),
-        (with("0 1 100Gbps", "0 1 100Gib"), "t.txt:3: \"100Gib\" is no rate; write a rate"),
-        (with("0 2 100Gbps 0.001ms", "0 2 100Gbps 1min"), "t.txt:4: \"1min\" is no time; write a time"),
+        (with("0 1 100Gbps", "0 1 100Gib"), "t.txt:3: \"100Gib\" is not a rate; write a rate"),
+        (with("0 2 100Gbps 0.001ms", "0 2 100Gbps 1min"), "t.txt:4: \"1min\" is not a time; write a time"),
         (with("0 3 100Gbps 0.001ms 0", "0 3 100Gbps 0.001ms 1"), "t.txt:5: the error rate \"1\""),
         (with("0 2 100", "2 2 100"), "t.txt:4: a link from node 2 to itself"),
         (with("0 2 100", "1 0 100"), "t.txt:4: nodes 0 and 1 have a link on line 3"),
@@ -377,7 +377,7 @@ fn a_wrong_topology_names_line_problem_and_cure() {
                 FLOWS,
                 None,
             ),
-            "t.txt: no way leads from switch 0 to node 2",
+            "t.txt: there is no path from switch 0 to node 2",
         ),
     ] {
         assert!(message.starts_with(said), "{message}");
@@ -401,9 +401,9 @@ fn a_wrong_list_of_flows_names_line_problem_and_cure() {
             "f.txt:2: lines look like \"src dst pg packets start_s end_s\" of the older simulator",
         ),
         (with("200000 2", "0 2"), "f.txt:2: the size 0 is out of range"),
-        (with("200000 2", "200000 -1"), "f.txt:2: \"-1\" is no start"),
+        (with("200000 2", "200000 -1"), "f.txt:2: \"-1\" is not a start"),
         (with("200000 2", "200000 3"), "f.txt:3: starts before the flow above it"),
-        (with("200000 2", "200000 1e9"), "f.txt:2: \"1e9\" is no start; write seconds up to"),
+        (with("200000 2", "200000 1e9"), "f.txt:2: \"1e9\" is not a start; write seconds up to"),
     ] {
         assert!(message.starts_with(said), "{message}");
     }
@@ -413,11 +413,11 @@ fn a_wrong_list_of_flows_names_line_problem_and_cure() {
 fn a_wrong_configuration_names_line_problem_and_cure() {
     let with = |from: &str, to: &str| refused(STAR, FLOWS, Some(&CONFIG.replace(from, to)));
     for (message, said) in [
-        (with("CC_MODE 3", "CC_MODE 5"), "c.txt:4: CC_MODE 5 is no control; write 1 (DCQCN)"),
+        (with("CC_MODE 3", "CC_MODE 5"), "c.txt:4: CC_MODE 5 is not a control; write 1 (DCQCN)"),
         (with("CC_MODE 3", "CC_MODE"), "c.txt:4: CC_MODE has 0 values; give it one value"),
         (with("CC_MODE 3", "BUFFER_SIZE 3"), "c.txt:15: BUFFER_SIZE was given on line 4"),
         (with("SIZE 1000", "SIZE 0"), "c.txt:2: PACKET_PAYLOAD_SIZE 0 is out of range"),
-        (with("4.00", "0"), "c.txt:3: \"0\" is no time"),
+        (with("4.00", "0"), "c.txt:3: \"0\" is not a time"),
         (
             with("BUFFER_SIZE 32", "BUFFER_SIZE 0"),
             "c.txt:15: BUFFER_SIZE 0 is out of range; write a whole number from 1",
@@ -429,9 +429,9 @@ fn a_wrong_configuration_names_line_problem_and_cure() {
         (with("GLOBAL_T 1", "HAS_WIN x"), "c.txt:11: HAS_WIN: \"x\" is not a whole number"),
         (
             with("GLOBAL_T 1", "MIN_RATE 1Tb"),
-            "c.txt:11: MIN_RATE \"1Tb\" is no rate up to 100Gbps; write a rate",
+            "c.txt:11: MIN_RATE \"1Tb\" is not a rate up to 100Gbps; write a rate",
         ),
-        (with("50Mb/s", "500Gb/s"), "c.txt:5: RATE_AI \"500Gb/s\" is no rate up to 100Gbps"),
+        (with("50Mb/s", "500Gb/s"), "c.txt:5: RATE_AI \"500Gb/s\" is not a rate up to 100Gbps"),
         (with("0.95", "0.01"), "c.txt:6: U_TARGET \"0.01\" is out of range"),
         (with("DOWN 0 0 0", "DOWN 7 1 2"), "c.txt:10: there is no link between nodes 1 and 2"),
         (with("DOWN 0 0 0", "DOWN 7 1"), "c.txt:10: LINK_DOWN has 2 values"),
@@ -443,13 +443,13 @@ fn a_wrong_configuration_names_line_problem_and_cure() {
     for (message, said) in [
         (
             with("100000000000 400", "50000000000 400"),
-            "c.txt:13: KMIN_MAP has nothing for links of 100Gbps; add a pair",
+            "c.txt:13: KMIN_MAP has no value for links of 100Gbps; add a pair",
         ),
-        (with("KMAX_MAP 2", "KMAX_MAP 3"), "c.txt:12: KMAX_MAP has 5 values, and does not count them"),
+        (with("KMAX_MAP 2", "KMAX_MAP 3"), "c.txt:12: KMAX_MAP has 5 values, but its count differs"),
         (with("100000000000 1600", "100000000000 16"), "c.txt:13: KMIN 400 is above KMAX 16"),
         (
             with("100000000000 0.2", "100000000000 2"),
-            "c.txt:14: PMAX 2 is no probability; write numbers from 0 to 1",
+            "c.txt:14: PMAX 2 is not a probability; write numbers from 0 to 1",
         ),
         (
             with("PMAX_MAP 2 25000000000 0.2 100000000000 0.2\n", ""),
@@ -464,13 +464,13 @@ fn a_wrong_configuration_names_line_problem_and_cure() {
     }
     let dcqcn = CONFIG.replace("CC_MODE 3", "CC_MODE 1");
     for (key, said) in [
-        ("RP_TIMER 0", "c.txt:11: RP_TIMER \"0\" is no time; write microseconds above 0"),
+        ("RP_TIMER 0", "c.txt:11: RP_TIMER \"0\" is not a time; write microseconds above 0"),
         (
             "RP_TIMER 2000000",
-            "c.txt:11: RP_TIMER \"2000000\" is no time; write microseconds above 0, up to 1000000",
+            "c.txt:11: RP_TIMER \"2000000\" is not a time; write microseconds above 0, up to 1000000",
         ),
         ("FAST_RECOVERY_TIMES 1000", "c.txt:11: FAST_RECOVERY_TIMES 1000 is out of range"),
-        ("RATE_HAI fast", "c.txt:11: RATE_HAI \"fast\" is no rate up to 100Gbps"),
+        ("RATE_HAI fast", "c.txt:11: RATE_HAI \"fast\" is not a rate up to 100Gbps"),
     ] {
         let config = dcqcn.replace("GLOBAL_T 1", key);
         let message = refused(STAR, FLOWS, Some(&config));

@@ -218,7 +218,7 @@ fn link(line: usize, words: &[&str], nodes: u64) -> Result<HpccLink, HpccFlaw> {
     let Some(error_rate) = share(error_rate).filter(|rate| *rate < 1.0) else {
         return flaw(
             line,
-            format!("the error rate {} is no probability", shown(error_rate)),
+            format!("the error rate {} is not a probability", shown(error_rate)),
             "write a number from 0 to below 1",
         );
     };
@@ -292,7 +292,7 @@ fn check(network: &HpccNetwork) -> Result<(), HpccFlaw> {
     match network.nodes.iter().enumerate().position(is_apart) {
         None => Ok(()),
         Some(id) => {
-            let problem = format!("no way leads from switch {first} to node {id}");
+            let problem = format!("there is no path from switch {first} to node {id}");
             Err((None, problem, "add the missing links".to_owned()))
         }
     }

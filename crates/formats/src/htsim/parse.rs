@@ -99,7 +99,7 @@ pub(super) fn parse(text: &str) -> Result<(Tree, Vec<(usize, String)>), Flaw> {
         } else {
             let near = names::hint(first, ["Nodes", "Tiers", "Podsize"]);
             let said = format!(
-                "{first:?} is no keyword of the header, and was left out; {near}Known: Nodes, Tiers, Podsize"
+                "{first:?} is not a keyword of the header, and was left out; {near}Known: Nodes, Tiers, Podsize"
             );
             odd.push((n, said));
         }
@@ -159,7 +159,7 @@ fn attribute(
         }
         let near = names::hint(first, KEYS.iter().copied());
         let cure = format!("{near}Known: {}", KEYS.join(", "));
-        return flaw(n, format!("{first:?} is no keyword of a tier"), cure);
+        return flaw(n, format!("{first:?} is not a keyword of a tier"), cure);
     };
     let (least, most) = match key {
         "downlink_speed_gbps" => (1, 100_000),
@@ -170,7 +170,7 @@ fn attribute(
     let value = self::number(n, first, tokens, least, most)?;
     match (key, number, value) {
         ("radix_up" | "queue_up", 2, _) => {
-            return flaw(n, format!("{first} in tier 2, above which there is nothing"), "remove it");
+            return flaw(n, format!("{first} in tier 2, which has no tier above it"), "remove it");
         }
         ("bundle", 0, 2..) => {
             return flaw(n, "a host has one link", "write Bundle 1 in tier 0, or leave it out");
@@ -207,7 +207,7 @@ fn number(n: usize, keyword: &str, tokens: &[&str], least: u64, most: u64) -> Re
 fn queues(tree: &Tree) -> Option<(usize, String)> {
     let lines = tree.tiers.iter().flat_map(|tier| ["queue_up", "queue_down"].map(|key| tier.values.get(key)));
     let (_, line) = lines.flatten().min_by_key(|(_, line)| *line)?;
-    let text = "queues became the buffers of their ports; htsim_uec ignores them, and gives all ports one size (-q): for \
-                that, remove them here and set topology.buffer";
+    let text = "queue sizes became port buffers; htsim_uec ignores them and gives all ports one size (-q): for that, \
+        remove them and set topology.buffer";
     Some((*line, text.to_owned()))
 }

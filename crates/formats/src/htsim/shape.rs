@@ -83,7 +83,7 @@ fn one_pod_and_two_hosts(tree: &Tree) -> Result<(), Flaw> {
     }
     if tree.nodes < 2 {
         let cure = "give at least Nodes 2".to_owned();
-        return Err((Some(tree.nodes_line), "Nodes 1: nobody to talk to".to_owned(), cure));
+        return Err((Some(tree.nodes_line), "Nodes 1: there is no other host to send to".to_owned(), cure));
     }
     Ok(())
 }

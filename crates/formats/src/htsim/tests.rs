@@ -114,7 +114,7 @@ fn bundles_queues_and_delays_of_a_tier_are_kept_where_no_generator_has_them() {
     assert_eq!((imported.switches, imported.generator.as_deref()), (4 + 2, None));
     let [warning] = &imported.warnings[..] else { panic!("{:?}", imported.warnings) };
     assert!(
-        warning.starts_with("t.topo:7: queues became") && warning.contains("topology.buffer"),
+        warning.starts_with("t.topo:7: queue sizes became") && warning.contains("topology.buffer"),
         "{warning}"
     );
     let network = network(&imported);
@@ -175,7 +175,7 @@ fn wrong_topologies_name_the_line_and_the_cure() {
         ),
         (
             with("Radix_Up 1", "Radix_Upp 1"),
-            "t.topo:8: \"Radix_Upp\" is no keyword of a tier",
+            "t.topo:8: \"Radix_Upp\" is not a keyword of a tier",
             "mean \"Radix_Up\"",
         ),
         (with("Radix_Up 1", "Podsize 1"), "t.topo:8: Podsize after the first Tier line", "top"),
@@ -241,7 +241,7 @@ fn unknown_headers_are_left_out_with_a_warning() {
     let imported = parse("t.topo", &TREE.replace("Podsize 16", "Podsize 16\nPodsizes 3"), None).unwrap();
     let [warning] = &imported.warnings[..] else { panic!("{:?}", imported.warnings) };
     assert!(
-        warning.starts_with("t.topo:5: \"Podsizes\" is no keyword") && warning.contains("Podsize"),
+        warning.starts_with("t.topo:5: \"Podsizes\" is not a keyword") && warning.contains("Podsize"),
         "{warning}"
     );
 }

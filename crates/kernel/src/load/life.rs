@@ -39,8 +39,8 @@ pub enum InstallError {
     Missing(#[from] Missing),
     /// It is installed.
     #[error(
-        "{name} is installed: `farspan kernel tune {name} --set ...` changes its parameters, `replace {name}` its program, \
-         `remove {name}` takes it away; give another name by --as to have two beside each other"
+        "{name} is already installed: `farspan kernel tune {name} --set ...` changes its parameters, `replace {name}` its \
+         program, and `remove {name}` uninstalls it; to install a second one, give it a name with --as"
     )]
     Installed {
         /// The name.
@@ -48,8 +48,8 @@ pub enum InstallError {
     },
     /// Another control has the name.
     #[error(
-        "Linux has a congestion control {name} that this command has no pin of: `farspan kernel status {name}` shows whose it is; give \
-         this one another name by --as"
+        "the kernel already has a congestion control {name} that farspan did not install: `farspan kernel status {name}` \
+         shows its owner; give yours another name with --as"
     )]
     Taken {
         /// The name.
@@ -62,7 +62,9 @@ pub enum InstallError {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The kernel does not register it.
-    #[error("the kernel does not register {name}: {source}; `bpftool struct_ops` shows what it has\n{log}")]
+    #[error(
+        "the kernel refuses to register {name}: {source}; `bpftool struct_ops` lists what is registered\n{log}"
+    )]
     Register {
         /// The name.
         name: Name,
@@ -93,7 +95,7 @@ pub enum UpdateError {
     Missing(#[from] Missing),
     /// It is not installed.
     #[error(
-        "{name} is not installed: `farspan kernel install` does that, and `farspan kernel status` shows what is"
+        "{name} is not installed: install it with `farspan kernel install`; `farspan kernel status` lists installed controls"
     )]
     NotInstalled {
         /// The name.
@@ -103,11 +105,11 @@ pub enum UpdateError {
     #[error(transparent)]
     Setting(#[from] SettingError),
     /// The kernel refuses the program.
-    #[error("{0}\nthe program that was there goes on")]
+    #[error("{0}\nthe old program stays in use")]
     Load(#[from] LoadError),
     /// Parameters of the program that is there cannot be read, so that they cannot be kept.
     #[error(
-        "the parameters that {name} has now cannot be read: `farspan kernel replace {name} --set ...` sets all of them anew"
+        "the current parameters of {name} cannot be read: set all of them again with `farspan kernel replace {name} --set ...`"
     )]
     Unread {
         /// The name.
@@ -115,7 +117,7 @@ pub enum UpdateError {
     },
     /// The kernel does not put it in place.
     #[error(
-        "the kernel does not replace {name}, whose program goes on: {source}; `farspan kernel status {name}` shows it"
+        "the kernel refuses to replace {name}, whose old program stays in use: {source}; `farspan kernel status {name}` shows it"
     )]
     Refused {
         /// The name.
@@ -133,21 +135,21 @@ pub enum RemoveError {
     #[error(transparent)]
     Missing(#[from] Missing),
     /// It is not installed.
-    #[error("{name} is not installed: `farspan kernel status` shows what is")]
+    #[error("{name} is not installed: `farspan kernel status` lists installed controls")]
     NotInstalled {
         /// The name.
         name: Name,
     },
     /// Somebody else registered it.
     #[error(
-        "{name} is registered, and farspan has no pin of it: whoever registered it can take it away (`bpftool struct_ops show`)"
+        "{name} is registered, but farspan did not install it: only its owner can remove it (`bpftool struct_ops show`)"
     )]
     Foreign {
         /// The name.
         name: Name,
     },
     /// Its pins cannot be removed.
-    #[error("{BPFFS}: what keeps {name} cannot be removed ({source})")]
+    #[error("{BPFFS}: the pin of {name} cannot be removed ({source})")]
     Pin {
         /// The name.
         name: Name,

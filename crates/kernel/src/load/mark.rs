@@ -27,7 +27,7 @@ pub enum MarkError {
     #[error(transparent)]
     Missing(#[from] Missing),
     /// There is no such device.
-    #[error("there is no device {device} in {namespace}: `ip link` shows those that are there")]
+    #[error("there is no device {device} in {namespace}: `ip link` lists its devices")]
     NoDevice {
         /// The device.
         device: String,
@@ -36,8 +36,8 @@ pub enum MarkError {
     },
     /// Another program has the place.
     #[error(
-        "{device} has a filter at egress with priority {PRIORITY} that is no phantom queue of farspan's: `tc filter show dev {device} \
-         egress` shows it; it stays"
+        "{device} already has an egress filter with priority {PRIORITY} that farspan did not install and leaves alone: \
+         `tc filter show dev {device} egress` shows it"
     )]
     Foreign {
         /// The device.
@@ -45,15 +45,15 @@ pub enum MarkError {
     },
     /// Programs can only be at its ingress.
     #[error(
-        "{device} has an `ingress` qdisc, which takes no programs at egress: `tc qdisc del dev {device} ingress`, then `tc qdisc add dev {device} \
-         clsact` has both"
+        "{device} has an `ingress` qdisc, which cannot run programs at egress: run `tc qdisc del dev {device} ingress`, \
+         then `tc qdisc add dev {device} clsact`, which can do both"
     )]
     Ingress {
         /// The device.
         device: String,
     },
     /// The device has no phantom queue.
-    #[error("{device} has no phantom queue: `farspan kernel mark --dev {device} --rate R` gives it one")]
+    #[error("{device} has no phantom queue: add one with `farspan kernel mark --dev {device} --rate R`")]
     NotMarked {
         /// The device.
         device: String,

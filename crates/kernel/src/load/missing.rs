@@ -22,22 +22,22 @@ const ARGUMENTS: usize = 4;
 #[non_exhaustive]
 pub enum Missing {
     /// The process is not root's.
-    #[error("programs enter the kernel as root alone: run it with sudo")]
+    #[error("only root can load programs into the kernel: run it with sudo")]
     Root,
     /// The kernel does not describe its own types.
     #[error(
-        "the kernel has no {BTF}, by which a program finds its structures: boot one with CONFIG_DEBUG_INFO_BTF"
+        "the kernel has no {BTF}, which programs need to find its structures: boot a kernel with CONFIG_DEBUG_INFO_BTF"
     )]
     Btf,
     /// The kernel takes no congestion controls by eBPF.
     #[error(
-        "this kernel takes no congestion controls by eBPF that can be replaced (struct_ops links): boot Linux 6.10 or later with \
+        "this kernel cannot replace congestion controls in eBPF (struct_ops links): boot Linux 6.10 or later with \
          CONFIG_BPF_SYSCALL, CONFIG_BPF_JIT and CONFIG_DEBUG_INFO_BTF"
     )]
     StructOps,
     /// Its congestion controls get other arguments than farspan's read.
     #[error(
-        "this kernel calls cong_control with {} arguments, and farspan's controls read {ARGUMENTS}: boot Linux 6.10 or later",
+        "this kernel calls cong_control with {} arguments, but farspan's controls need {ARGUMENTS}: boot Linux 6.10 or later",
         found.map_or_else(|| "unknown".to_owned(), |found| found.to_string())
     )]
     Arguments {
@@ -45,7 +45,9 @@ pub enum Missing {
         found: Option<usize>,
     },
     /// The BPF file system is not there.
-    #[error("{BPFFS} is no BPF file system, in which a program stays: mount -t bpf bpf {BPFFS}")]
+    #[error(
+        "{BPFFS} is not a BPF file system, and installed programs need one: run mount -t bpf bpf {BPFFS}"
+    )]
     BpfFs,
 }
 
@@ -111,7 +113,7 @@ mod tests {
             (Missing::Root, "sudo"),
             (Missing::Btf, "CONFIG_DEBUG_INFO_BTF"),
             (Missing::StructOps, "Linux 6.10"),
-            (Missing::Arguments { found: Some(2) }, "with 2 arguments, and farspan's controls read 4"),
+            (Missing::Arguments { found: Some(2) }, "with 2 arguments, but farspan's controls need 4"),
             (Missing::Arguments { found: None }, "Linux 6.10"),
             (Missing::BpfFs, "mount -t bpf bpf /sys/fs/bpf"),
         ] {

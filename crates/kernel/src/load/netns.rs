@@ -32,7 +32,7 @@ pub struct Namespace {
 #[non_exhaustive]
 pub enum NamespaceError {
     /// No namespace has the name.
-    #[error("there is no network namespace {name}: `ip netns list` shows those that have names")]
+    #[error("there is no network namespace {name}: `ip netns list` lists those with names")]
     Unknown {
         /// The name.
         name: String,

@@ -22,7 +22,7 @@ pub enum LoadError {
     },
     /// The object and this crate do not fit.
     #[error(
-        "the program {program} has no variable `{variable}` that holds {value}: farspan was built wrongly, so build it anew"
+        "the program {program} has no variable `{variable}` that holds {value}: this build of farspan is broken, so build it again"
     )]
     NoVariable {
         /// The program.

@@ -35,7 +35,7 @@ pub struct Socket {
 #[non_exhaustive]
 pub enum SocketsError {
     /// The namespace cannot be entered.
-    #[error("{namespace}: its sockets are not shown: it cannot be entered ({source})")]
+    #[error("{namespace}: its sockets are not shown, because the namespace cannot be entered ({source})")]
     NoEntry {
         /// The namespace.
         namespace: String,

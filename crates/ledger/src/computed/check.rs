@@ -158,7 +158,7 @@ fn moment(name: &Name) -> Checked<Moment> {
     };
     let Some((word, tag)) = event.split_once(" of ") else {
         if text.contains(char::is_whitespace) {
-            return wrong(name, format!("{text:?} is no time of a run"), CURE);
+            return wrong(name, format!("{text:?} is not a time of a run"), CURE);
         }
         return Ok(Moment { event: Event::Beginning, offset_ns: nanoseconds(quantity(text, name)?) });
     };
@@ -168,7 +168,7 @@ fn moment(name: &Name) -> Checked<Moment> {
         part => part.strip_suffix('%').and_then(|part| part.parse().ok()).map(|part: f64| part / 100.0),
     };
     let Some(share) = share.filter(|share| (0.0..=1.0).contains(share)) else {
-        return wrong(name, format!("{word:?} is no event of flows"), CURE);
+        return wrong(name, format!("{word:?} is not an event of flows"), CURE);
     };
     let offset_ns = match offset {
         None => 0,

@@ -134,7 +134,7 @@ fn every_mistake_names_its_place_and_its_cure() {
             "place = \"figure 1\"",
             "place = \"figure 1\"\npaper = \"2 parsecs\"",
             "51:9",
-            "no number with a unit",
+            "not a number with a unit",
         ),
         (
             "place = \"figure 1\"",

@@ -59,7 +59,7 @@ pub enum OverError {
     },
     /// Two runs of one point have the same seed.
     #[error(
-        "seed {seed} is there twice at one point; give a folder of which each run differs in scheme, seed or a key"
+        "seed {seed} appears twice at one point; give a folder whose runs all differ in scheme, seed or a key"
     )]
     Twice {
         /// The seed.
@@ -74,7 +74,7 @@ pub enum OverError {
         infinite: bool,
     },
     /// It is no number.
-    #[error("--y {y}: it is no number; within it are: {}", inner.join(", "))]
+    #[error("--y {y}: it is not a number; it contains: {}", inner.join(", "))]
     NotANumber {
         /// Its place.
         y: String,
@@ -129,10 +129,9 @@ fn null(y: &str, infinite: bool) -> &'static str {
     let is_of_flows =
         ["fct", "delivery", "slowdown_by_size", "collectives"].iter().any(|of| y.starts_with(of));
     if infinite {
-        "flows did not end, or rates never converged; choose another number, or run longer"
+        "some flows did not finish, or rates never converged; choose another number, or run longer"
     } else if is_of_flows {
-        "there are no such flows, or too few for it, as 1,000 Poisson flows are needed for a p99; choose a mean or a p50, or \
-         run more flows"
+        "there are no such flows, or too few: a p99 needs 1,000 Poisson flows; choose a mean or a p50, or run more flows"
     } else {
         "it was not measured; choose another number, or run again with the probe that it needs"
     }
@@ -154,14 +153,14 @@ fn shortened(values: &[String]) -> String {
 
 fn varies(varying: &[(String, Vec<String>)]) -> String {
     if varying.is_empty() {
-        "nothing else varies but the seed".to_owned()
+        "only the seed varies".to_owned()
     } else {
-        format!("what varies: {}", listed(varying))
+        format!("these vary: {}", listed(varying))
     }
 }
 
 fn also(others: &[(String, Vec<String>)]) -> String {
-    format!("what else varies, and is neither on the axis nor has its line: {}", listed(others))
+    format!("these vary too, but are neither on the axis nor have lines: {}", listed(others))
 }
 
 fn choose(others: &[(String, Vec<String>)]) -> String {

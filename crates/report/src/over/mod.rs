@@ -162,7 +162,7 @@ fn ports(chosen: &[&Head], y: &str) -> Option<String> {
         .map(|head| bottleneck(&head.summary))
         .collect();
     (y.starts_with("queues.bottleneck_") && ports.len() > 1)
-        .then(|| format!("of {} ports: the bottleneck is not the same in all runs", ports.len()))
+        .then(|| format!("over {} ports: the bottleneck is not the same port in all runs", ports.len()))
 }
 
 fn labelled(name: &str, unit: &str) -> String {
@@ -352,11 +352,11 @@ impl Counts {
                 if most < SEEDS_FOR_AN_INTERVAL || fewest == most && fewest < SEEDS_FOR_AN_INTERVAL =>
             {
                 format!(
-                    "median over {seeds} seeds; band: smallest to largest (a 95% interval takes {SEEDS_FOR_AN_INTERVAL})"
+                    "median over {seeds} seeds; band: smallest to largest (a 95% interval needs {SEEDS_FOR_AN_INTERVAL})"
                 )
             }
             (fewest, _) if fewest < SEEDS_FOR_AN_INTERVAL => format!(
-                "median over {seeds} seeds; band: its 95% interval, of fewer than {SEEDS_FOR_AN_INTERVAL} seeds smallest to largest"
+                "median over {seeds} seeds; band: its 95% interval, or smallest to largest with fewer than {SEEDS_FOR_AN_INTERVAL} seeds"
             ),
             _ => format!("median over {seeds} seeds; band: its 95% interval"),
         }];
@@ -365,8 +365,8 @@ impl Counts {
                 notes.push(format!("{text} ({count} of {} runs)", self.runs));
             }
         };
-        add(self.infinite, "∞: flows did not end, or rates never converged");
-        add(self.none, "left out: not measured, or of too few flows");
+        add(self.infinite, "∞: some flows did not finish, or rates never converged");
+        add(self.none, "left out: not measured, or too few flows");
         if partial > 0 {
             notes.push(format!("left out: {partial} interrupted runs"));
         }

@@ -57,7 +57,7 @@ fn the_band_is_the_interval_from_six_seeds_on_and_else_the_whole_range() {
     let few = over(&grid(5), &ASKED).unwrap();
     let point = few.lines[0].points[0].unwrap();
     assert_eq!((point.low, point.high, point.seeds), (Some(1.001), Some(1.005), 5));
-    assert_eq!(few.notes, ["median over 5 seeds; band: smallest to largest (a 95% interval takes 6)"]);
+    assert_eq!(few.notes, ["median over 5 seeds; band: smallest to largest (a 95% interval needs 6)"]);
     let many = over(&grid(20), &ASKED).unwrap();
     let point = many.lines[0].points[0].unwrap();
     assert!(point.low > Some(1.001) && point.high < Some(1.020) && point.low < point.median, "{point:?}");
@@ -76,9 +76,9 @@ fn what_is_infinite_or_missing_is_said() {
     assert_eq!(over.lines[0].points[2].unwrap().median, None);
     assert_eq!(over.lines[0].points[0].unwrap().seeds, 1);
     let said = [
-        "median over 1 to 3 seeds; band: smallest to largest (a 95% interval takes 6)",
-        "∞: flows did not end, or rates never converged (6 of 17 runs)",
-        "left out: not measured, or of too few flows (1 of 17 runs)",
+        "median over 1 to 3 seeds; band: smallest to largest (a 95% interval needs 6)",
+        "∞: some flows did not finish, or rates never converged (6 of 17 runs)",
+        "left out: not measured, or too few flows (1 of 17 runs)",
         "left out: 1 interrupted runs",
     ];
     assert_eq!(over.notes, said);
@@ -99,7 +99,7 @@ fn what_else_varies_is_named_with_its_cure() {
     let mut more = grid(2);
     more.iter_mut().for_each(|run| run.scenario["topology"]["buffer"] = "4MiB".into());
     runs.extend(more);
-    let said = "what else varies, and is neither on the axis nor has its line: topology.buffer (1MiB, 4MiB); choose: --where topology.buffer=1MiB";
+    let said = "these vary too, but are neither on the axis nor have lines: topology.buffer (1MiB, 4MiB); choose: --where topology.buffer=1MiB";
     assert_eq!(refused(&runs, ASKED), said);
     let only = [("topology.buffer".to_owned(), "4096KiB".to_owned())];
     let chosen = over(&runs, &Asked { only: &only, ..ASKED }).unwrap();
@@ -183,7 +183,10 @@ fn unknown_names_are_refused_with_the_nearest() {
     let by = refused(&runs, Asked { by: "shceme", ..ASKED });
     assert!(by.starts_with("--by shceme: no run has it; did you mean scheme"), "{by}");
     let inner = refused(&runs, Asked { y: "fct.inter", ..ASKED });
-    assert!(inner.starts_with("--y fct.inter: it is no number; within it are: fct.inter.count, "), "{inner}");
+    assert!(
+        inner.starts_with("--y fct.inter: it is not a number; it contains: fct.inter.count, "),
+        "{inner}"
+    );
 }
 
 #[test]
@@ -199,13 +202,13 @@ fn a_number_that_no_run_has_is_refused() {
         let said = refused(runs, Asked { y, ..ASKED });
         said.strip_prefix(&format!("--y {y}: it is null in every run: ")).expect("why").to_owned()
     };
-    assert!(said(&runs, "fct.intra").starts_with("there are no such flows, or too few for it"));
+    assert!(said(&runs, "fct.intra").starts_with("there are no such flows, or too few: a p99"));
     for run in &mut runs {
         run.summary["queues"]["bottleneck_p99_bytes"] = serde_json::Value::Null;
         run.summary["fct"]["inter"]["p99_us"] = serde_json::Value::Null;
     }
     assert!(said(&runs, "queues.bottleneck_p99_bytes").starts_with("it was not measured; "));
-    assert!(said(&runs, "fct.inter.p99_us").starts_with("flows did not end"));
+    assert!(said(&runs, "fct.inter.p99_us").starts_with("some flows did not finish"));
 }
 
 #[test]
@@ -217,7 +220,7 @@ fn a_number_of_several_bottlenecks_says_so() {
     let notes = |runs: &[Head], y| over(runs, &Asked { y, ..ASKED }).unwrap().notes;
     assert_eq!(notes(&runs, "queues.bottleneck_p99_bytes"), ["one seed"]);
     runs[0].summary["queues"]["bottleneck"] = "b->c#0".into();
-    let said = ["one seed", "of 2 ports: the bottleneck is not the same in all runs"];
+    let said = ["one seed", "over 2 ports: the bottleneck is not the same port in all runs"];
     assert_eq!(notes(&runs, "queues.bottleneck_p99_bytes"), said);
     assert_eq!(notes(&runs, "queues.max_bytes"), ["one seed"]);
 }
@@ -225,7 +228,7 @@ fn a_number_of_several_bottlenecks_says_so() {
 #[test]
 fn one_seed_twice_at_a_point_is_refused() {
     let runs = [grid(1), grid(1)].concat();
-    assert!(refused(&runs, ASKED).starts_with("seed 1 is there twice at one point; "));
+    assert!(refused(&runs, ASKED).starts_with("seed 1 appears twice at one point; "));
 }
 
 #[test]

@@ -109,13 +109,15 @@ pub trait NamedControl: Factory + Default + Serialize + DeserializeOwned + JsonS
 #[non_exhaustive]
 pub enum RegisterError {
     /// Scenarios and schemes could not write the name.
-    #[error("{name:?} is no name for a control: write small letters, digits, - and _, a letter first")]
+    #[error(
+        "{name:?} cannot name a control: write lower-case letters, digits, - and _, starting with a letter"
+    )]
     Name {
         /// The name.
         name: String,
     },
     /// A part of farspan has the name, or will have it.
-    #[error("{name:?} is a name of farspan's own: give the control another")]
+    #[error("farspan already uses the name {name:?}: give the control another name")]
     Taken {
         /// The name.
         name: String,

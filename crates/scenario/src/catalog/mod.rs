@@ -74,27 +74,35 @@ fn queues() -> Vec<Item> {
             "Marker: RED on a counter that drains more slowly than the link",
             "Uno, section 4.1.3",
         ),
-        item("step", "Marker: always above a threshold of the real queue", "DCTCP, section 3.1"),
+        item("step", "Marker: every packet above a threshold of the real queue", "DCTCP, section 3.1"),
         item("none", "No marker", ""),
-        item("drop", "Overflow: the packet that arrives is dropped", ""),
-        item("trim", "Overflow: a payload is cut off, its header goes on first", "NDP, section 3.1"),
-        item("pool", "Buffer: one for all ports of a switch", "Choudhury and Hahne, 1998"),
+        item("drop", "Overflow: the arriving packet is dropped", ""),
+        item("trim", "Overflow: the payload is cut off, and the header is sent first", "NDP, section 3.1"),
+        item("pool", "Buffer: shared by all ports of a switch", "Choudhury and Hahne, 1998"),
         item("pfc", "Buffer: senders are paused before a pool is full", "IEEE 802.1Qbb"),
     ]
 }
 
 fn topologies() -> Vec<Item> {
     vec![
-        item("fat_tree", "Three-tier fat tree, oversubscribed at will", "Al-Fares et al., SIGCOMM 2008"),
+        item("fat_tree", "Three-tier fat tree with any oversubscription", "Al-Fares et al., SIGCOMM 2008"),
         item(
             "dual_fat_tree",
-            "Two fat trees, a border switch each, parallel links between",
+            "Two fat trees with a border switch each and parallel links between them",
             "Uno, section 5.1",
         ),
-        item("leaf_spine", "Two tiers: every leaf has a link to every spine", ""),
-        item("dual_leaf_spine", "Two leaf-spines, a border switch each, parallel links between", ""),
-        item("dumbbell", "Senders, a link, receivers; one site or two", ""),
-        item("parking_lot", "A chain of switches, hosts at each: one flow meets several bottlenecks", ""),
+        item("leaf_spine", "Two tiers; every leaf has a link to every spine", ""),
+        item(
+            "dual_leaf_spine",
+            "Two leaf-spines with a border switch each and parallel links between them",
+            "",
+        ),
+        item("dumbbell", "Senders and receivers at the two ends of a link; one site or two", ""),
+        item(
+            "parking_lot",
+            "A chain of switches with hosts at each; one flow crosses several bottlenecks",
+            "",
+        ),
         item("star", "Hosts around one switch", ""),
         item("from_file", "Sites, nodes, links and port groups from a TOML file", ""),
     ]
@@ -107,10 +115,14 @@ fn workloads() -> Vec<Item> {
         item("permutation", "kind: every host sends to one other", ""),
         item("poisson", "kind: Poisson arrivals, sizes from a distribution", ""),
         item("flows", "kind: a list, CSV or Parquet", ""),
-        item("allreduce", "kind: a collective in dependent steps: everyone the sum of all buffers", ""),
-        item("reduce_scatter", "kind: a collective: everyone the sum of one chunk", ""),
-        item("all_gather", "kind: a collective: everyone the chunks of all", ""),
-        item("all_to_all", "kind: a collective: everyone a block from every other", ""),
+        item(
+            "allreduce",
+            "kind: a collective in dependent steps; every rank gets the sum of all buffers",
+            "",
+        ),
+        item("reduce_scatter", "kind: a collective; every rank gets the sum of one chunk", ""),
+        item("all_gather", "kind: a collective; every rank gets the chunks of all ranks", ""),
+        item("all_to_all", "kind: a collective; every rank gets a block from every other", ""),
         item("paper", "mix: 4:1, websearch inside, alibaba-wan between sites", "Uno, section 5.1"),
         item(
             "artifact",

@@ -177,7 +177,7 @@ pub enum SchemeError {
         part: UnknownName,
     },
     /// A coding with numbers that it cannot have.
-    #[error("scheme {scheme:?}: {coding:?} is no coding")]
+    #[error("scheme {scheme:?}: {coding:?} is not a coding")]
     Coding {
         /// The scheme.
         scheme: String,
@@ -185,7 +185,9 @@ pub enum SchemeError {
         coding: String,
     },
     /// A whole scheme stands where a control belongs.
-    #[error("scheme {scheme:?}: {whole:?} is a whole scheme, and a + follows a congestion control")]
+    #[error(
+        "scheme {scheme:?}: {whole:?} is a whole scheme, but only a congestion control can stand before a +"
+    )]
     Whole {
         /// The scheme.
         scheme: String,
@@ -336,10 +338,10 @@ mod tests {
     fn what_is_no_coding_is_told_from_what_is_unknown() {
         for text in ["mds(8)", "mds(8,x)", "mds(8,2,1)", "mds(8,2", "none(1,1)", "mds(0,2)", "mds(200,56)"] {
             let said = said(&format!("unocc+rps+{text}"));
-            assert!(said.contains("is no coding; write mds, mds(DATA,PARITY)"), "{said}");
+            assert!(said.contains("is not a coding; write mds, mds(DATA,PARITY)"), "{said}");
         }
         assert!(said("unocc+rps+msd(8,2)").contains("did you mean \"mds\"?"));
-        assert!(said("unocc+rps+mds(8,2)+none").contains("is no coding"));
+        assert!(said("unocc+rps+mds(8,2)+none").contains("is not a coding"));
     }
 
     #[test]
@@ -353,7 +355,10 @@ mod tests {
     fn a_whole_scheme_is_no_control() {
         for name in ["uno+x", "uno + rps", "gemini/uno-noec+rps+mds"] {
             let said = said(name);
-            assert!(said.contains("is a whole scheme, and a + follows a congestion control"), "{said}");
+            assert!(
+                said.contains("is a whole scheme, but only a congestion control can stand before a +"),
+                "{said}"
+            );
             assert!(
                 said.contains("has \"unocc\"; write CC+LB with CC one of ") && said.contains("gemini"),
                 "{said}"

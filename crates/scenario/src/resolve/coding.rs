@@ -64,7 +64,7 @@ impl Context<'_> {
 /// A coding's name; one with numbers is left over where it cannot have them.
 fn coding_named(path: &str, name: &str) -> Result<&'static str, ValueError> {
     if name.contains('(') {
-        return Err(ValueError::rule(path, format!("{name:?} is no coding here"), scheme::CODINGS));
+        return Err(ValueError::rule(path, format!("{name:?} is not a coding here"), scheme::CODINGS));
     }
     named(path, scheme::coding_name(name))
 }

@@ -114,7 +114,7 @@ impl Context<'_> {
         let count = probabilities.len();
         if !(1..=block as usize).contains(&count) {
             let problem = format!("{count} probabilities for a block of {block}");
-            let cure = "give those of losing 1, 2, ... packets, up to the whole block";
+            let cure = "give the probabilities of losing 1, 2, ... packets, up to the whole block";
             return Err(ValueError::rule(key, problem, cure));
         }
         let sum: f64 = probabilities.iter().sum();
@@ -123,7 +123,7 @@ impl Context<'_> {
             return Err(ValueError::rule(
                 key,
                 problem,
-                "give at most 1 together; the rest is that of no loss",
+                "give at most 1 in total; the rest is the probability of no loss",
             ));
         }
         let per = self.or_constant(written.per, constants, "per")?.unwrap_or(LossPer::Queue);
@@ -142,7 +142,7 @@ fn links(path: &str, written: &LinkFaultText) -> Result<LinkChoice, ValueError> 
         }
         (Some(_), Some(_)) => {
             let cure = "give one of them: link by name, links by tier";
-            Err(ValueError::rule(format!("{path}.links"), "link is given, too", cure))
+            Err(ValueError::rule(format!("{path}.links"), "link is also given", cure))
         }
         (Some(name), None) => Ok(LinkChoice::Named(name.clone())),
         (None, Some(place)) => Ok(LinkChoice::At(place.clone())),
@@ -165,7 +165,7 @@ fn times(path: &str, written: &LinkFaultText) -> Result<Times, ValueError> {
         return Err(ValueError::rule(
             format!("{path}.until"),
             problem,
-            "give a later time, or leave it out: for ever",
+            "give a later time, or leave it out to last until the end",
         ));
     }
     let withdraws = written.withdraw_routes.unwrap_or(false);

@@ -205,7 +205,7 @@ fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError>
     if start == FirstWindow::Value(Bytes::ZERO) {
         return Err(ValueError::rule(
             "transport.start",
-            "a first window of nothing",
+            "a first window of 0",
             "give \"bdp\", \"bdp/8\", \"iw10\" or a size",
         ));
     }
@@ -213,14 +213,14 @@ fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError>
     if rto == RtoRule::Value(Duration::ZERO) {
         return Err(ValueError::rule(
             "transport.rto",
-            "a time-out of nothing",
+            "a time-out of 0",
             "give \"path\", \"rfc6298\" or a time",
         ));
     }
     let rto_initial = written.rto_initial.unwrap_or(Duration::from_ms(1000));
     if rto_initial.is_zero() {
         let cure = "give a time, such as \"1s\"";
-        return Err(ValueError::rule("transport.rto_initial", "a time-out of nothing", cure));
+        return Err(ValueError::rule("transport.rto_initial", "a time-out of 0", cure));
     }
     let balance = shared("transport.balance", "a path selector", written.balance)?;
     let recovery = shared("transport.recovery", "a loss recovery", written.recovery)?;
@@ -228,7 +228,11 @@ fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError>
     let repeat_marks = written.repeat_marks.unwrap_or(false);
     if repeat_marks && ack.name() == Some("coalesced") {
         let cure = "write transport.ack = \"per_packet\" or \"delayed\"";
-        return Err(ValueError::rule("transport.repeat_marks", "ACKs that are held echo each mark", cure));
+        return Err(ValueError::rule(
+            "transport.repeat_marks",
+            "\"coalesced\" ACKs already echo each mark",
+            cure,
+        ));
     }
     let connections = written.connections.unwrap_or(ConnectionScope::PerFlow);
     Ok(Transport {
@@ -272,7 +276,7 @@ fn probes(written: ProbesText) -> Result<Probes, ValueError> {
         if interval == Interval::Value(Duration::ZERO) {
             return Err(ValueError::rule(
                 path,
-                "samples without an interval",
+                "a sampling interval of 0",
                 "give a time, such as \"2ms\", or \"off\"",
             ));
         }
@@ -294,7 +298,7 @@ fn measure(written: MeasureText, stop: Duration) -> Result<Measure, ValueError> 
     let warmup = warmup.unwrap_or(Duration::ZERO);
     let Some(until) = goodput_until else {
         if goodput_from.is_some() {
-            let cure = "give it, too, such as \"120ms\", or leave both out";
+            let cure = "give it as well, such as \"120ms\", or leave both out";
             return Err(ValueError::rule("measure.goodput_from", "measure.goodput_until is not given", cure));
         }
         return Ok(Measure { warmup, fairness_group, goodput_from, goodput_until });
@@ -302,11 +306,11 @@ fn measure(written: MeasureText, stop: Duration) -> Result<Measure, ValueError> 
     let from = goodput_from.unwrap_or(warmup);
     let refused = |problem, cure| Err(ValueError::rule("measure.goodput_until", problem, cure));
     if until > stop {
-        let problem = format!("{until} is after stop.time, {stop}, and nothing happens then");
+        let problem = format!("{until} is after stop.time = {stop}, when the run has ended");
         return refused(problem, "give an earlier time, or a later stop.time");
     }
     if from >= until {
-        let problem = format!("{until} is not after measure.goodput_from, {from}: no time lies in between");
+        let problem = format!("{until} is not after measure.goodput_from = {from}");
         return refused(problem, "give goodput_from before goodput_until");
     }
     Ok(Measure { warmup, fairness_group, goodput_from: Some(from), goodput_until: Some(until) })

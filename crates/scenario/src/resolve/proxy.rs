@@ -77,15 +77,20 @@ pub(super) fn check(
     let Some(proxy) = proxy else { return Ok(()) };
     if inter.coding.name() != Some("none") {
         let cure = "write scheme.inter.coding = \"none\", or remove the proxy";
-        return Err(ValueError::rule("scheme.proxy.kind", "what a proxy relays is not coded", cure));
+        return Err(ValueError::rule("scheme.proxy.kind", "a proxy cannot relay coded flows", cure));
     }
     let is_trimming = matches!(ports.overflow, FullBuffer::Trims { .. });
     if proxy.kind == ProxyKind::Streamlined(ProxyLoss::None) && is_trimming {
         let cure = "write scheme.ports.overflow = \"drop\", or loss = \"trim\"";
-        return Err(ValueError::rule("scheme.proxy.loss", "ports trim, and nothing tells the senders", cure));
+        return Err(ValueError::rule(
+            "scheme.proxy.loss",
+            "ports trim packets, but nothing notifies the senders",
+            cure,
+        ));
     }
     if matches!(ports.overflow, FullBuffer::Trims { return_to_sender: true, .. }) {
-        let problem = "headers of packets that a proxy has sent on would go back to the proxy, which has no answer to them";
+        let problem =
+            "ports would return the headers of forwarded packets to the proxy, which cannot handle them";
         let cure = "write scheme.ports.return_to_sender = false, or remove the proxy";
         return Err(ValueError::rule("scheme.ports.return_to_sender", problem, cure));
     }
@@ -95,7 +100,7 @@ pub(super) fn check(
     }
     if naive && intra.coding.name() != Some("none") {
         let cure = "write scheme.intra.coding = \"none\", or kind = \"streamlined\"";
-        let problem = "the connection to a naive proxy is not coded";
+        let problem = "the connection to a naive proxy cannot be coded";
         return Err(ValueError::rule("scheme.proxy.kind", problem, cure));
     }
     if naive && transport.ack.name() != Some("per_packet") {
@@ -108,7 +113,7 @@ pub(super) fn check(
     }
     if transport.handshake {
         let cure = "write transport.handshake = false, or remove the proxy";
-        return Err(ValueError::rule("transport.handshake", "flows through a proxy have none", cure));
+        return Err(ValueError::rule("transport.handshake", "flows through a proxy have no handshake", cure));
     }
     Ok(())
 }
@@ -122,8 +127,10 @@ pub fn check_naive_proxy(control: &CongestionConfig) -> Result<(), ValueError> {
     if needs.pulls.is_none() && needs.cnps.is_none() {
         return Ok(());
     }
-    let problem =
-        format!("{} needs more from its receiver than ACKs, which a naive proxy gives alone", control.name());
+    let problem = format!(
+        "{} needs more than ACKs from its receiver, but a naive proxy sends only ACKs",
+        control.name()
+    );
     let cure = "choose another control for scheme.intra, or write kind = \"streamlined\"";
     Err(ValueError::rule("scheme.proxy.kind", problem, cure))
 }
@@ -135,7 +142,7 @@ pub(super) fn incasts(declared: Vec<IncastText>) -> Result<Vec<WorkloadText>, Va
         let senders = incast.senders.filter(|senders| !senders.is_empty());
         let senders = senders.ok_or_else(|| missing("senders", "hosts, such as [0, 1, 2] or \"0..2\""))?;
         let count = senders.count().ok_or_else(|| {
-            let problem = "how many hosts these are, and what each sends, depends on the topology";
+            let problem = "the number of hosts, and what each sends, depend on the topology";
             let cure = "give numbers, ranges or names, such as \"0..7\" or \"host[0..7]\"";
             ValueError::rule(format!("incast[{n}].senders"), problem, cure)
         })?;

@@ -303,7 +303,7 @@ fn fill_ports(
     if pfc.is_some() && pool.is_some_and(|pool| pool.accounts == PoolAccounts::Egress) {
         return Err(ValueError::rule(
             "scheme.ports.pool.accounts",
-            "a neighbour is paused by what its own packets take, and these accounts count those of all that wait at a port",
+            "PFC pauses a neighbour by the space that its own packets take, but these accounts count all packets that wait at a port",
             "write accounts = \"ingress\", or pfc.links = \"none\"",
         ));
     }
@@ -311,7 +311,7 @@ fn fill_ports(
     if pfc.is_some() && switches == SwitchSet::Site {
         return Err(ValueError::rule(
             "scheme.ports.switches",
-            "border routers without a pool neither pause their neighbours nor heed a pause",
+            "border routers without a pool can neither pause their neighbours nor be paused",
             "write switches = \"all\", or pfc.links = \"none\"",
         ));
     }
@@ -381,7 +381,7 @@ fn fill_pfc(
     if !has_pool {
         return Err(ValueError::rule(
             "scheme.ports.pfc.links",
-            "senders are paused by what their packets take of a switch's pool, and there is none",
+            "PFC pauses senders by the space that their packets take in a switch's pool, but there is no pool",
             "give scheme.ports.pool.size, such as \"32MiB\", or write links = \"none\"",
         ));
     }
@@ -396,7 +396,7 @@ fn fill_red(path: &str, written: Option<&RedText>, base: Option<&RedText>) -> Re
     let in_fractions = |red: &RedText| red.min.or(red.max).is_some();
     if written.is_some_and(|red| in_bytes(red) && in_fractions(red)) {
         let cure = "write min and max (fractions of the buffer), or min_bytes and max_bytes (sizes)";
-        return Err(ValueError::rule(path, "thresholds as fractions and in bytes", cure));
+        return Err(ValueError::rule(path, "thresholds are given both as fractions and in bytes", cure));
     }
     let own = written.filter(|red| in_bytes(red) || in_fractions(red));
     let decides = own.or(base);

@@ -167,7 +167,11 @@ impl Context<'_> {
         for path in ["topology.core_border_links", "topology.core_border_buffer", "topology.wan.links"] {
             if self.source.has(path) {
                 let cure = "leave it out and give topology.backbone.links_per_spine and topology.wan.buffer, or leave out topology.backbone";
-                return Err(ValueError::rule(path, "there are no border switches beside a backbone", cure));
+                return Err(ValueError::rule(
+                    path,
+                    "a topology with a backbone has no border switches",
+                    cure,
+                ));
             }
         }
         Ok(())
@@ -258,7 +262,7 @@ fn uplinks(
                 let cure = "leave it out, and give topology.core_border_links and topology.uplink_rate";
                 Err(ValueError::rule(
                     key,
-                    "without spines, leaves have links to the border switch alone",
+                    "without spines, leaves have links only to the border switch",
                     cure,
                 ))
             }
@@ -270,7 +274,7 @@ fn uplinks(
         let fits = down.is_multiple_of(all) && (1..=u128::from(MOST_SWITCHES)).contains(&(down / all));
         if !fits {
             let problem = format!(
-                "at {tor}:1, {hosts} hosts of {link_rate} a leaf need no whole number of uplinks of {uplink_rate}"
+                "at {tor}:1, {hosts} hosts of {link_rate} per leaf do not need a whole number of uplinks of {uplink_rate}"
             );
             let cure = "give another oversubscription, hosts or uplink_rate, or give topology.spines";
             return Err(ValueError::rule(key, problem, cure));
@@ -282,7 +286,7 @@ fn uplinks(
     let ratio = ratio.map(|tor| Oversubscription { tor, agg: 1 });
     if let Some(asked) = asked.filter(|asked| Some(*asked) != ratio) {
         let problem = format!(
-            "{}, but {hosts} hosts of {link_rate} a leaf over {spines} spines of {uplink_rate} are {:.3}:1",
+            "{}, but {hosts} hosts of {link_rate} per leaf over {spines} spines of {uplink_rate} are {:.3}:1",
             asked.tor,
             down as f64 / all as f64
         );

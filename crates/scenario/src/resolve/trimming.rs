@@ -32,7 +32,7 @@ fn refuse_keys(written: &PortsText) -> Result<(), ValueError> {
         None => Ok(()),
         Some((key, _)) => Err(ValueError::rule(
             format!("scheme.ports.{key}"),
-            "the ports of this scheme drop what they have no room for, and cut off nothing",
+            "the ports of this scheme drop packets that do not fit, and never trim them",
             "write scheme.ports.overflow = \"trim\", or leave this key out",
         )),
     }
@@ -43,7 +43,7 @@ pub(super) fn check(ports: &Ports, is_idle: bool) -> Result<(), ValueError> {
     match ports.overflow {
         FullBuffer::Trims { return_to_sender: true, .. } if is_idle => Err(ValueError::rule(
             "scheme.ports.return_to_sender",
-            "the packets of an emulation are those of other programs, which know no header that comes back",
+            "an emulation carries packets of other programs, which cannot handle a returned header",
             "write scheme.ports.return_to_sender = false, or leave this key out",
         )),
         _ => Ok(()),

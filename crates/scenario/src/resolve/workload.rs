@@ -180,7 +180,7 @@ impl Context<'_> {
             (Some(Mix::Named(mix)), Some(class)) => Classes::One { class, sizes: FlowSizes::OfMix(mix) },
             (Some(Mix::Named(mix)), None) => Classes::Named { mix, unit },
             (Some(Mix::Ratio(..)), Some(_)) => {
-                let problem = "flows of one class have no mix of two";
+                let problem = "flows of one class cannot have a mix";
                 return Err(error("mix", problem, "remove class or mix"));
             }
             (None, Some(class)) => Classes::One { class, sizes: FlowSizes::Own(own()?) },
@@ -209,13 +209,13 @@ fn incast(path: &str, part: WorkloadText) -> Result<Incast, ValueError> {
     let receiver = |receiver| key(path, "receiver", "a host, such as 240", receiver);
     let hosts = match (part.degree, part.senders) {
         (Some(_), Some(_)) => {
-            return rule("degree", "senders are listed, and would be drawn", "give one of the two");
+            return rule("degree", "senders are both listed and drawn", "give one of the two");
         }
         (Some(degree), None) => {
             let arrivals = part.load.zip(part.duration);
             if part.load.is_some() != part.duration.is_some() {
                 let cure = "give both or neither, such as load = 0.2 and duration = \"2ms\"";
-                return rule("load", "incasts come for a duration with a load", cure);
+                return rule("load", "repeated incasts need both a load and a duration", cure);
             }
             if arrivals.is_none() {
                 receiver(part.receiver)?;
@@ -226,7 +226,11 @@ fn incast(path: &str, part: WorkloadText) -> Result<Incast, ValueError> {
             let senders = key(path, "senders", "hosts, such as [0, 10, 20], or a degree", senders)?;
             let several = if part.load.is_some() { Some("load") } else { part.duration.map(|_| "duration") };
             if let Some(key) = several {
-                return rule(key, "one incast comes once", "give a degree in place of senders");
+                return rule(
+                    key,
+                    "an incast with listed senders cannot repeat",
+                    "give a degree in place of senders",
+                );
             }
             IncastHosts::Listed { senders, receiver: receiver(part.receiver)? }
         }

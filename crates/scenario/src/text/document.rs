@@ -67,9 +67,9 @@ impl Document {
         if !(is_key && [tree, before.get_ref()].into_iter().any(|tree| has_key(tree, key, wrong))) {
             "close brackets and quotes, and write key = value; https://toml.io/en/v1.0.0 has the syntax"
         } else if left.starts_with('[') {
-            "write each [table] once; of what there can be several, such as workload and fault, each is a [[table]]"
+            "write each [table] once; write [[table]] for parts that can repeat, such as workload and fault"
         } else {
-            "each key stands once in its table: remove one of the two"
+            "a key can stand only once in its table: remove one of the two"
         }
     }
 

@@ -84,7 +84,7 @@ pub(super) fn check(path: &str, steps: &[Step]) -> Result<(), ValueError> {
         let known: Vec<_> = known.iter().map(String::as_str).collect();
         if let Some(list) = above.last().filter(|_| step.key.bytes().all(|byte| byte.is_ascii_digit())) {
             let right = path.replacen(&format!("{list}.{}", step.key), &format!("{list}[{}]", step.key), 1);
-            return Err(ValueError::rule(path, "positions stand in brackets", format!("write {right}")));
+            return Err(ValueError::rule(path, "write positions in brackets", format!("write {right}")));
         }
         if !known.contains(&step.key.as_str()) && !keys.takes_any(&above) {
             return Err(unknown_key(path, &step.key, &known));

@@ -106,7 +106,7 @@ impl<'a> Parts<'a> {
             check_name(&path("name"), &name)?;
             let twice = |problem| Err(ValueError::rule(path("name"), problem, "give each a name of its own"));
             if self.sites.contains_key(name.as_str()) {
-                return twice(format!("{name:?} is a site, too"));
+                return twice(format!("{name:?} is also a site"));
             }
             if self.nodes.insert(name.clone(), self.graph.nodes.len()).is_some() {
                 return twice(format!("there is more than one node {name:?}"));
@@ -133,7 +133,7 @@ impl<'a> Parts<'a> {
         self.nodes.get(name).copied().ok_or_else(|| {
             let known = || self.nodes.keys().map(String::as_str);
             let (near, all) = (names::hint(name, known()), names::ranges(known()));
-            let cure = format!("{near}Nodes stand in [[node]]; there are: {all}");
+            let cure = format!("{near}Nodes are declared in [[node]]; there are: {all}");
             ValueError::rule(path, format!("there is no node {name:?}"), cure)
         })
     }
@@ -153,8 +153,8 @@ impl<'a> Parts<'a> {
                 a.iter().flat_map(|&a| b.iter().map(move |&b| [a, b])).collect()
             }
             Wiring::Blocks => blocks(&a, &b).ok_or_else(|| {
-                let problem = format!("{} and {} nodes make no equal blocks", a.len(), b.len());
-                let cure = "one number must divide the other; wiring = \"all\" links each with each";
+                let problem = format!("{} and {} nodes cannot be split into equal blocks", a.len(), b.len());
+                let cure = "one number must divide the other; wiring = \"all\" links every pair";
                 ValueError::rule(format!("link[{l}].wiring"), problem, cure)
             })?,
         };
@@ -193,7 +193,7 @@ impl<'a> Parts<'a> {
             };
             let number = index.map(|index| {
                 index.parse::<u32>().map_err(|_| {
-                    let problem = format!("{index:?} is no number of a parallel link");
+                    let problem = format!("{index:?} is not a number of a parallel link");
                     ValueError::rule(
                         path("via"),
                         problem,
@@ -260,7 +260,7 @@ fn check_name(path: &str, name: &str) -> Result<(), ValueError> {
         return Ok(());
     }
     let cure = "begin with a letter, and use letters, digits, _, - and . only";
-    Err(ValueError::rule(path, format!("{name:?} is no name"), cure))
+    Err(ValueError::rule(path, format!("{name:?} is not a valid name"), cure))
 }
 
 /// The longer list partitioned among the shorter one in equal blocks.

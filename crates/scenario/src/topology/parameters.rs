@@ -49,11 +49,7 @@ impl Filled {
         if let Some(name) = known.iter().find(|name| !named.contains(name)) {
             let cure =
                 format!("write \"${name}\" where it belongs, such as delay = \"${name}\", or remove it");
-            return Err(ValueError::rule(
-                join(TABLE, name),
-                "nothing in the file names this parameter",
-                cure,
-            ));
+            return Err(ValueError::rule(join(TABLE, name), "nothing in the file uses this parameter", cure));
         }
         Ok(filled)
     }
@@ -94,7 +90,7 @@ fn check(name: &str, value: &Parameter) -> Result<(), ValueError> {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
     if !is_name {
         let cure = "begin with a letter, and use letters, digits, _ and - only";
-        return Err(ValueError::rule(path, format!("{name:?} is no name"), cure));
+        return Err(ValueError::rule(path, format!("{name:?} is not a valid name"), cure));
     }
     match value {
         Parameter::Text(text) if text.starts_with('$') => {
@@ -110,7 +106,7 @@ fn unknown(path: &str, name: &str, values: &Parameters) -> ValueError {
         format!("add a table [parameters] with {name} = ...")
     } else {
         format!(
-            "{}Parameters stand in [parameters]; there are: {}",
+            "{}Parameters are declared in [parameters]; there are: {}",
             names::hint(name, known()),
             known().collect::<Vec<_>>().join(", ")
         )

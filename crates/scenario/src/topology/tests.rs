@@ -123,18 +123,18 @@ fn wrong_files_name_line_column_key_and_cure() {
         ("[[link]]\nrate = '0Gbps'", "2:8", "link[0].rate", &["out of range", "from 1Mbps"]),
         ("[[link]]\ndelay = '11s'", "2:9", "link[0].delay", &["to 10s"]),
         ("[[link]]\nrtt = '21s'", "2:7", "link[0].rtt", &["to 20s"]),
-        ("[[link]]\ndelay = '1ms'\nrtt = '2ms'", "3:7", "link[0].rtt", &["stands beside delay", "give one"]),
+        ("[[link]]\ndelay = '1ms'\nrtt = '2ms'", "3:7", "link[0].rtt", &["are given", "give one"]),
         ("[[link]]\ncount = 0", "2:9", "link[0].count", &["from 1 to 4096"]),
         ("[[link]]\nbuffer = '0B'", "2:10", "link[0].buffer", &["out of range"]),
         ("[defaults]\nrate = '0Gbps'", "2:8", "defaults.rate", &["out of range"]),
         ("[defaults]\nbuffer = '1TiB'", "2:10", "defaults.buffer", &["is not a size"]),
         ("[[site]]\n", "1:1", "site[0].name", &["missing"]),
         ("[[site]]\nname = 'a'\n[[site]]\nname = 'a'", "4:8", "site[1].name", &["more than one"]),
-        ("[[site]]\nname = 'a b'", "2:8", "site[0].name", &["is no name", "letter"]),
+        ("[[site]]\nname = 'a b'", "2:8", "site[0].name", &["is not a valid name", "letter"]),
         ("[[node]]\nname = 'a'", "1:1", "node[0].kind", &["missing", "\"switch\""]),
         ("[[node]]\nkind = 'router'", "2:8", "node[0].kind", &["available: host, switch"]),
         ("[[node]]\nkind = 'host'", "1:1", "node[0].name", &["missing"]),
-        ("[[node]]\nkind = 'host'\nname = 'a->b'", "3:8", "node[0].name", &["is no name"]),
+        ("[[node]]\nkind = 'host'\nname = 'a->b'", "3:8", "node[0].name", &["is not a valid name"]),
         (
             "[[node]]\nkind = 'host'\nname = 'a[1..0]'",
             "3:8",
@@ -206,7 +206,7 @@ fn wrong_links_and_groups_are_refused_where_they_stand() {
         (
             format!("{TWO}[[ecmp]]\nswitch = 's0'\nto = 's1'\nvia = 's1#x'"),
             "18:7: ecmp[0].via: ",
-            &["no number of a parallel link"],
+            &["not a number of a parallel link"],
         ),
         (
             format!("{TWO}[[ecmp]]\nswitch = 's0'\nto = 's1'\nvia = 's1#2'"),
@@ -246,7 +246,11 @@ fn wrong_parameters_name_line_column_and_cure() {
     for (text, place, words) in [
         ("parameters = 3\n", "1:14: parameters: 3 does not fit", "a table"),
         ("[parameters]\nwan = 0.5\n", "2:7: parameters.wan: 0.5 does not fit", "a whole number"),
-        ("[parameters]\n'2' = '1ms'\n", "2:7: parameters.2: \"2\" is no name", "begin with a letter"),
+        (
+            "[parameters]\n'2' = '1ms'\n",
+            "2:7: parameters.2: \"2\" is not a valid name",
+            "begin with a letter",
+        ),
         (
             "[parameters]\nwan = '$lan'\nlan = '1us'\n",
             "2:7: parameters.wan: \"$lan\" names another",

@@ -260,7 +260,7 @@ impl FromStr for Marking {
                 }
             };
             if std::mem::replace(marker, true) {
-                return Err(format!("{word:?} stands there twice; write each marker once"));
+                return Err(format!("{word:?} appears twice; write each marker once"));
             }
         }
         Ok(marking)

@@ -34,11 +34,11 @@ impl Recovery {
         let recovery: Self = read(path, table)?;
         if recovery.rto_initial.is_some_and(Duration::is_zero) {
             let cure = "give a time, such as \"1s\"";
-            return Err(ValueError::rule("rto_initial", "a time-out of nothing", cure).below(path));
+            return Err(ValueError::rule("rto_initial", "a time-out of 0", cure).below(path));
         }
         if matches!(recovery.rto, Some(RtoRule::Value(time)) if time.is_zero()) {
             let cure = "give \"path\", \"rfc6298\" or a time";
-            return Err(ValueError::rule("rto", "a time-out of nothing", cure).below(path));
+            return Err(ValueError::rule("rto", "a time-out of 0", cure).below(path));
         }
         Ok(recovery)
     }
@@ -63,8 +63,8 @@ mod tests {
         let cases = [
             ("{ rto_min = \"5 parsecs\" }", "rto_min: ", "\"14us\""),
             ("{ rto = 5 }", "rto: 5 does not fit here", "in quotes"),
-            ("{ rto = \"0ns\" }", "rto: a time-out of nothing", "\"rfc6298\""),
-            ("{ rto_initial = \"0ns\" }", "rto_initial: a time-out of nothing", "\"1s\""),
+            ("{ rto = \"0ns\" }", "rto: a time-out of 0", "\"rfc6298\""),
+            ("{ rto_initial = \"0ns\" }", "rto_initial: a time-out of 0", "\"1s\""),
             ("{ backoff = \"x\" }", "backoff: ", "true or false"),
             ("{ name = \"rck\" }", "\"rck\" is not a known loss recovery", "did you mean \"rack\"?"),
         ];

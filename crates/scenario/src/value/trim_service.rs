@@ -46,7 +46,7 @@ impl FromStr for TrimService {
             "strict" => Ok(Self::Strict),
             _ => weight().map(Self::Weighted).ok_or_else(|| {
                 format!(
-                    "{text:?} is no service of headers; write \"strict\", or headers to data in packets, such as \"10:1\""
+                    "{text:?} is not a service of headers; write \"strict\", or a ratio of headers to data packets, such as \"10:1\""
                 )
             }),
         }

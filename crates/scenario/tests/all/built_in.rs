@@ -213,7 +213,7 @@ fn a_coding_with_its_numbers_is_text_in_files_too() {
     assert_eq!(again.resolve().unwrap().to_toml(), of("'mds(4,2)'").unwrap().to_toml());
     for bad in ["'mds(8)'", "'mds(8,x)'", "'none(1,1)'", "'mds(200,56)'", "{ name = 'mds(8,2)', data = 4 }"] {
         let error = of(bad).unwrap_err().to_string();
-        assert!(error.contains("is no coding here; write mds, mds(DATA,PARITY)"), "{bad}: {error}");
+        assert!(error.contains("is not a coding here; write mds, mds(DATA,PARITY)"), "{bad}: {error}");
         assert!(error.contains("transport.coding"), "{bad}: {error}");
     }
 }

@@ -264,7 +264,7 @@ fn a_naive_proxy_is_not_for_a_control_that_needs_more_than_acks() {
     register::<Notified>().unwrap();
     let naive = |scheme: &str| request(scheme, &["scheme.proxy.kind=naive", "scheme.inter.coding=none"]);
     let error = error(&naive("notified/constant"));
-    let words = "scheme.proxy.kind: notified needs more from its receiver than ACKs";
+    let words = "scheme.proxy.kind: notified needs more than ACKs from its receiver";
     assert!(error.contains(words) && error.contains("choose another control for scheme.intra"), "{error}");
     naive("constant").resolve().unwrap();
 }

@@ -132,10 +132,10 @@ fn an_rtt_takes_the_place_of_the_delay_that_it_is_set_over_but_not_of_one_beside
     assert_eq!(told, [format!("--set {rtt} takes the place of topology.link[\"west-*\"].delay")]);
     assert_eq!(of(&table("rtt"), &[delay]).0, [Some("4ms".to_owned()), None]);
     let error = folder.error(SCENARIO, &[rtt, delay]);
-    assert!(error.contains("rtt = \"4ms\" stands beside delay = \"4ms\""), "{error}");
+    assert!(error.contains("both rtt = \"4ms\" and delay = \"4ms\" are given"), "{error}");
     let both = table("delay").replace("delay", "rtt = '2ms'\ndelay");
     let error = folder.error(&both, &[]);
-    assert!(error.starts_with("DIR/run.toml:8:7: topology.link[\"west-*\"].rtt: rtt"), "{error}");
+    assert!(error.starts_with("DIR/run.toml:8:7: topology.link[\"west-*\"].rtt: both rtt"), "{error}");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn wrong_parameters_and_patterns_are_told_where_they_stand() {
         ("topology.link['*'].rtt=21s", "topology.link[\"*\"].rtt: 21s is out of range", "to 20s"),
         (
             "topology.link['*']={delay='1ms',rtt='2ms'}",
-            "topology.link[\"*\"].rtt: rtt = \"2ms\" stands beside delay = \"1ms\"",
+            "topology.link[\"*\"].rtt: both rtt = \"2ms\" and delay = \"1ms\" are given",
             "give one of them",
         ),
         ("topology.link['*'].rate=1bps", "topology.link[\"*\"].rate: 1bps is out of range", "from 1Mbps"),

@@ -24,7 +24,8 @@ pub(crate) use outgoing::OutgoingBlocks;
 crate::registry::config_registry! {
     CodingConfig, "coding";
     None, none::NoneConfig, "none", "No parity", "";
-    Mds, blocks::MdsConfig, "mds", "Blocks of data and parity, whole when any of their packets are as many as the data", "Uno, section 4.2";
+    Mds, blocks::MdsConfig, "mds", "Blocks of data and parity packets; any packets, as many as the data, restore the \
+        block", "Uno, section 4.2";
 }
 
 impl CodingConfig {

@@ -62,7 +62,7 @@ pub enum ListError {
     },
     /// Columns that something else than commas separates.
     #[error(
-        "{place}: {found:?} separates the columns; a flow list has commas: write src,dst,size_bytes,start_ns, and save it \
+        "{place}: {found:?} separates the columns, but a flow list uses commas: write src,dst,size_bytes,start_ns, and save it \
          as comma-separated"
     )]
     Separator {
@@ -111,9 +111,7 @@ pub enum ListError {
         expected: &'static str,
     },
     /// A row with too few or too many fields.
-    #[error(
-        "{place}: {found} fields, where the header has {expected}; give the row {expected}, or remove it"
-    )]
+    #[error("{place}: {found} fields, but the header has {expected}; give the row {expected}, or remove it")]
     Fields {
         /// File and line.
         place: String,

@@ -17,7 +17,7 @@ const BATCH: usize = 1 << 16;
 
 /// A list cannot be written.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: cannot be written ({reason}); choose another file, or make room", path.display())]
+#[error("{}: cannot be written ({reason}); choose another file, or free disk space", path.display())]
 pub struct WriteError {
     /// The file.
     pub path: PathBuf,

@@ -36,7 +36,7 @@ pub(super) fn faults(
         if total > MOST_LINKS {
             let problem =
                 format!("the faults up to this one have {total} links together, more than {MOST_LINKS}");
-            let cure = "give fewer faults, or each fewer links";
+            let cure = "give fewer faults, or fewer links per fault";
             return Err(ValueError::rule(format!("fault[{number}]"), problem, cure));
         }
         for port in &links {
@@ -44,7 +44,7 @@ pub(super) fn faults(
             if count[port.index()] > MOST_OF_A_LINK {
                 let name = network.port_name(*port);
                 let problem = format!("more than {MOST_OF_A_LINK} faults of the link {name}");
-                let cure = "give fewer faults, or each fewer links";
+                let cure = "give fewer faults, or fewer links per fault";
                 return Err(ValueError::rule(format!("fault[{number}]"), problem, cure));
             }
         }
@@ -136,7 +136,7 @@ impl<'a> Places<'a> {
             let mut drawn: Vec<_> = named.iter().copied().filter(is_first).collect();
             let count = (drawn.len() as f64 * share).round() as usize;
             if count == 0 {
-                let problem = format!("{share} of {} links is none", drawn.len());
+                let problem = format!("{share} of {} links is less than one link", drawn.len());
                 let cure = format!("give at least {:.3}", 1.0 / drawn.len() as f64);
                 return Err(ValueError::rule(format!("fault[{number}].share"), problem, cure));
             }
@@ -168,8 +168,10 @@ impl<'a> Places<'a> {
         }
         self.compared += self.names.len();
         if self.compared > MOST_COMPARED {
-            let problem =
-                format!("too many patterns: each is held against the names of {} links", self.names.len());
+            let problem = format!(
+                "too many patterns: each one is compared with the names of {} links",
+                self.names.len()
+            );
             return Err(ValueError::rule(
                 path,
                 problem,

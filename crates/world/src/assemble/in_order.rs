@@ -11,11 +11,11 @@ use farspan_transport::coding::CodingConfig;
 pub(super) fn check(path: &str, scenario: &Scenario, coding: &CodingConfig) -> Result<(), ValueError> {
     let refuse = |problem, cure: &str| Err(ValueError::rule(format!("{path}.recovery"), problem, cure));
     if scenario.scheme.proxy.is_some() {
-        let problem = "receivers take packets in order alone, and a proxy sends on what it has";
+        let problem = "receivers accept packets only in order, but a proxy forwards packets as they arrive";
         return refuse(problem, "write recovery = \"rack\", or remove scheme.proxy");
     }
     if !matches!(coding, CodingConfig::None(_)) {
-        let problem = "receivers take packets in order alone, and a coded block needs no certain ones";
+        let problem = "receivers accept packets only in order, but a coded block needs no particular packets";
         return refuse(problem, &format!("write {path}.coding = \"none\", or recovery = \"rack\""));
     }
     Ok(())

@@ -376,7 +376,7 @@ fn check_signals(path: &str, scenario: &Scenario, control: &CongestionConfig) ->
     if mtu + signals <= LARGEST_PACKET {
         return Ok(());
     }
-    let problem = format!("{signals} of its own in packets of {mtu}, and {LARGEST_PACKET} is the most");
+    let problem = format!("it adds {signals} to packets of {mtu}, but {LARGEST_PACKET} is the limit");
     Err(ValueError::rule(path, problem, "write a smaller transport.payload"))
 }
 

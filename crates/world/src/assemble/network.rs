@@ -30,7 +30,7 @@ pub(super) fn build(topology: &Topology, sizes: PacketSizes) -> Result<Network, 
         .map(|(pattern, change)| (LinkChanges::path(pattern) + ".buffer", change.buffer));
     for (path, buffer) in buffers.map(|(path, buffer)| (path.to_owned(), buffer)).into_iter().chain(changed) {
         if let Some(buffer) = buffer.filter(|buffer| *buffer < sizes.mtu()) {
-            let problem = format!("a buffer of {buffer} holds no packet of {}", sizes.mtu());
+            let problem = format!("a buffer of {buffer} is too small for a packet of {}", sizes.mtu());
             return Err(ValueError::rule(path, problem, "give more, such as \"1MiB\""));
         }
     }
@@ -198,7 +198,8 @@ fn check_buffers(network: &Network, sizes: PacketSizes) -> Result<(), ValueError
     };
     if let Some((from, to, buffer)) = network.links.iter().find_map(small) {
         let [from, to] = [from, to].map(|node| &network.nodes[node.index()].name);
-        let problem = format!("a buffer of {buffer} from {from} to {to} holds no packet of {}", sizes.mtu());
+        let problem =
+            format!("a buffer of {buffer} from {from} to {to} is too small for a packet of {}", sizes.mtu());
         return Err(ValueError::rule("topology.file", problem, "give more"));
     }
     Ok(())
@@ -234,7 +235,7 @@ fn stretch(network: &mut Network, rtt: Duration, sizes: PacketSizes) -> Result<(
     let path = Routes::new(network, 0).path(network, HostId(0), last);
     let without = path.one_way(network, sizes.mtu()) + path.one_way(network, sizes.header);
     if rtt < without {
-        let problem = format!("{rtt} is less than the {without} that the links inside the sites take");
+        let problem = format!("{rtt} is less than {without}, which the links inside the sites already take");
         return Err(ValueError::rule(
             "topology.wan.rtt",
             problem,

@@ -242,7 +242,7 @@ fn marked(
         if size.is_zero() {
             return Err(ValueError::rule(
                 "scheme.ports.phantom.size",
-                "a phantom queue of no bytes",
+                "a phantom queue of 0 bytes",
                 "give a size",
             ));
         }

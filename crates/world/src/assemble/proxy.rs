@@ -278,7 +278,7 @@ pub(super) fn failures(
         };
         if named.is_empty() {
             let problem =
-                host.map_or("there is no proxy".to_owned(), |host| format!("host {host} is no proxy"));
+                host.map_or("there is no proxy".to_owned(), |host| format!("host {host} is not a proxy"));
             let cure = "give [scheme.proxy] a kind, or leave host out for all proxies";
             return Err(ValueError::rule(format!("fault[{n}].host"), problem, cure));
         }

@@ -59,7 +59,7 @@ fn too_long(spec: &Spec, class: Class, (from, to): (HostId, HostId), ports: usiz
         Class::Inter => "scheme.inter.congestion",
     };
     let problem = format!(
-        "{} reads the telemetry of every port, a packet has room for that of {}, and there are {ports} from host {} to host {}",
+        "{} reads the telemetry of every port, but a packet has room for {} ports, and there are {ports} from host {} to host {}",
         spec.scheme(class).congestion.name(),
         Telemetry::MOST_HOPS,
         from.0,

@@ -20,7 +20,7 @@ pub(super) fn of(resolved: &Resolved, world: &World, routes: &Routes) -> Vec<Str
     let mut warnings = resolved.dropped().to_vec();
     warnings.extend(resolved.unread().iter().map(|file| {
         format!(
-            "files: nothing reads {file} since topology or workload were changed: its digest is not compared"
+            "files: {file} is no longer read, because topology or workload were changed: its digest is not checked"
         )
     }));
     warnings.extend(constants(resolved));
@@ -57,9 +57,9 @@ fn class_of(world: &World, flow: &Flow) -> Class {
 fn constants(resolved: &Resolved) -> Option<String> {
     let Fitting { name, keys } = resolved.fitting()?;
     Some(format!(
-        "the constants of profile \"artifact\" differ by scenario, and {:?} is none of those that were published: {} {} not as in \
-         {name}. Add base = {name:?} at the head of the file to begin with that scenario, or constants = {name:?} for its \
-         constants alone",
+        "the constants of profile \"artifact\" depend on the scenario, and {:?} is not a published one: {} {} not as in \
+         {name}. To start from that scenario, add base = {name:?} at the head of the file; to use only its constants, add \
+         constants = {name:?}",
         resolved.name(),
         keys.join(", "),
         if keys.len() == 1 { "is" } else { "are" },
@@ -100,8 +100,9 @@ fn jitter(world: &World) -> Vec<String> {
     above
         .map(|(key, jitter)| {
             format!(
-                "{key} = {jitter} is more than a packet takes ({packet}): packets catch up with those before them, and a link can bring \
-                 more than its rate for a while. \"1packet\" is the most that does not"
+                "{key} = {jitter} is longer than the transmission of a packet ({packet}): packets catch up with earlier \
+                 ones, and a link can deliver more than its rate for a while. \"1packet\" is the largest value that \
+                 avoids this"
             )
         })
         .collect()
@@ -128,8 +129,8 @@ fn overload(scenario: &Scenario, world: &World) -> Option<String> {
     let said: Vec<_> = over.map(|(tier, load)| format!("{tier} {:.0}%", load * 100.0)).collect();
     (!said.is_empty()).then(|| {
         format!(
-            "the workload offers more than there is: {}. Queues and completion times grow for as long as flows arrive; \
-             for a steady state {cures}",
+            "the workload offers more than the network can carry: {}. Queues and completion times grow as long as flows \
+             arrive; for a steady state, {cures}",
             said.join(", ")
         )
     })
@@ -139,7 +140,7 @@ fn overload(scenario: &Scenario, world: &World) -> Option<String> {
 const fn steady_cure(traffic: &Traffic) -> Option<&'static str> {
     match traffic {
         Traffic::Poisson(_) => {
-            Some("lower workload.load (below 1 of load_reference = \"tightest\" nothing is overloaded)")
+            Some("lower workload.load (with load_reference = \"tightest\", a load below 1 overloads nothing)")
         }
         Traffic::Incast(Incast { hosts: IncastHosts::Drawn(hosts), .. }) if hosts.arrivals.is_some() => {
             Some("lower the load of the incasts")
@@ -236,9 +237,9 @@ fn longest_queue(spec: &Spec, port: PortId) -> Bytes {
 /// First windows that no port on the path could hold.
 fn window(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -> Option<String> {
     let (window, lower) = match initial_window(resolved.scenario()) {
-        InitialWindow::Bdp => (crossed.bdp, "\"iw10\" or a size is less"),
+        InitialWindow::Bdp => (crossed.bdp, "\"iw10\" or a size can be smaller"),
         InitialWindow::BdpOver(flows) => (crossed.bdp / u64::from(flows.get()), "a smaller share would fit"),
-        InitialWindow::Iw10 => (world.spec.mss * 10, "a size can be less"),
+        InitialWindow::Iw10 => (world.spec.mss * 10, "a size can be smaller"),
         InitialWindow::Bytes(bytes) => (bytes, "a smaller one would fit"),
     };
     // No flow sends more than it has.
@@ -246,8 +247,8 @@ fn window(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -
     let window = window.min(sizes.max().unwrap_or_default());
     (window > crossed.buffer && !crossed.trims && !crossed.is_lossless).then(|| {
         format!(
-            "transport.start: the first window of {} flows is up to {} B, and the smallest buffer on their path holds {} B: \
-             flows that start together lose packets ({lower})",
+            "transport.start: the first window of {} flows is up to {} B, but the smallest buffer on their path holds {} \
+             B: flows that start together lose packets ({lower})",
             name(class),
             window.get(),
             crossed.buffer.get()
@@ -264,8 +265,9 @@ fn lossless(world: &World, class: Class, crossed: &Crossed) -> Option<String> {
     let drops = !crossed.is_lossless && !crossed.trims;
     (drops && MADE_FOR_LOSSLESS.contains(&control)).then(|| {
         format!(
-            "{control} was made for lossless fabrics, and ports on the path of {} flows drop: what it does about losses is not its own \
-             (scheme.ports.pool and scheme.ports.pfc.links = \"all\" or \"site\" make ports pause)",
+            "{control} was made for lossless fabrics, but ports on the path of {} flows drop packets: its reaction to \
+             losses is not part of its design (scheme.ports.pool and scheme.ports.pfc.links = \"all\" or \"site\" make \
+             ports pause)",
             name(class)
         )
     })
@@ -284,8 +286,9 @@ fn fresh_windows(resolved: &Resolved, world: &World) -> Option<String> {
     let part = collectives.map(|(index, _)| index).find(repeats)?;
     let flow = world.workload.flows.iter().find(|flow| flow.part == part)?;
     Some(format!(
-        "each message of collective {:?} is a flow of its own: it begins with a first window ({}) and knows nothing of the message \
-         before it, which a connection that goes on would (transport.start = \"iw10\" or a size is another first window)",
+        "each message of collective {:?} is a separate flow: it starts with a new first window ({}) and does not know \
+         what the previous message learned, as a persistent connection would (transport.start = \"iw10\" or a size sets \
+         another first window)",
         world.workload.tags[flow.tag as usize], scenario.transport.start
     ))
 }
@@ -298,8 +301,9 @@ fn first_time_out(resolved: &Resolved, world: &World, class: Class) -> Option<St
     let stop = resolved.scenario().stop.time;
     (initial > stop).then(|| {
         format!(
-            "transport.rto_initial = {initial} is longer than the run (stop.time = {stop}): one of the {} flows that loses its first packets before any \
-             ACK has come never sends them again (a shorter rto_initial does, or transport.rto = \"path\")",
+            "transport.rto_initial = {initial} is longer than the run (stop.time = {stop}): if one of the {} flows loses \
+             its first packets before any ACK arrives, it never sends them again (lower rto_initial, or set transport.rto \
+             = \"path\")",
             name(class)
         )
     })
@@ -311,8 +315,9 @@ fn order(world: &World, class: Class) -> Option<String> {
     let balance = scheme.balance.name();
     (scheme.recovery.policy.wants_order() && balance != "ecmp").then(|| {
         format!(
-            "recovery = \"go_back_n\" under {balance}: receivers of {} flows drop each packet that overtakes another, and all behind it is sent \
-             again (\"ecmp\" keeps a flow on one path; \"rack\" takes packets in any order)",
+            "recovery = \"go_back_n\" with {balance}: receivers of {} flows drop packets that arrive out of order, and \
+             everything from the gap on is sent again (\"ecmp\" keeps a flow on one path; \"rack\" accepts packets in any \
+             order)",
             name(class)
         )
     })
@@ -323,7 +328,8 @@ fn reduction(resolved: &Resolved, world: &World, class: Class) -> Option<String>
     let policy = world.spec.scheme(class).recovery.policy;
     (resolved.scenario().transport.prr && policy != RecoveryPolicy::Rack).then(|| {
         format!(
-            "transport.prr = true does nothing for {} flows: under recovery = \"{}\" time-outs alone find losses (\"rack\" finds them before)",
+            "transport.prr = true does nothing for {} flows: with recovery = \"{}\" only time-outs find losses (\"rack\" \
+             finds them earlier)",
             name(class),
             policy.name()
         )
@@ -344,15 +350,15 @@ fn connections(resolved: &Resolved, world: &World) -> Option<String> {
     };
     if !repeats(None) {
         return Some(
-            "transport.connections = \"per_pair\" does nothing: no two flows go from one host to the same other".to_owned(),
+            "transport.connections = \"per_pair\" does nothing: no two flows have the same sender and receiver".to_owned(),
         );
     }
     let group = scenario.measure.fairness_group.as_deref()?;
     let tag = world.workload.tags.iter().position(|tag| tag == group)?;
     repeats(Some(tag as u32)).then(|| {
         format!(
-            "measure.fairness_group = {group:?} has several flows from one host to another, which share a connection: those that wait for \
-             others count as flows that get nothing (transport.connections = \"per_flow\" lets them compete)"
+            "measure.fairness_group = {group:?} has several flows from one host to another, which share a connection: a \
+             flow that waits for another counts with rate 0 (transport.connections = \"per_flow\" lets them compete)"
         )
     })
 }
@@ -363,15 +369,16 @@ fn marks(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) ->
     (control.needs().ecn != Ecn::Ignored && !crossed.marks).then(|| {
         if crossed.would_mark {
             return format!(
-                "{} needs marks, and every port on the path of {} flows begins to mark above what its queue can hold: it learns of queues \
-                 when they overflow (lower the thresholds of scheme.ports, or give topology.buffer or scheme.ports.pool more)",
+                "{} needs ECN marks, but every port on the path of {} flows has a marking threshold above its longest \
+                 possible queue: the control notices queues only when they overflow (lower the thresholds of \
+                 scheme.ports, or raise topology.buffer or scheme.ports.pool)",
                 control.name(),
                 name(class),
             );
         }
         format!(
-            "{} needs marks, and no port on the path of {} flows sets any: it learns of queues when they overflow \
-             (scheme.ports.marking = {:?} on these ports; \"red\" marks)",
+            "{} needs ECN marks, but no port on the path of {} flows sets them: the control notices queues only when they \
+             overflow (scheme.ports.marking = {:?} on these ports; \"red\" marks)",
             control.name(),
             name(class),
             resolved.scenario().scheme.ports.marking().to_string()
@@ -385,8 +392,8 @@ fn time_out(world: &World, class: Class) -> Option<String> {
     let Rto::Fixed(rto) = world.spec.scheme(class).recovery.rto else { return None };
     (rto < facts.base_rtt).then(|| {
         format!(
-            "a time-out of {rto} is shorter than the base RTT of {} flows ({}): each packet is sent again before its ACK can be there \
-             (raise transport.rto, or let it follow the path: \"path\")",
+            "a time-out of {rto} is shorter than the base RTT of {} flows ({}): every packet is sent again before its ACK \
+             can arrive (raise transport.rto, or set it to \"path\")",
             name(class),
             facts.base_rtt
         )
@@ -404,7 +411,7 @@ fn telemetry(world: &World, class: Class, crossed: &Crossed) -> Option<String> {
             ("all of it", "their windows follow one port at a time")
         };
         format!(
-            "{} needs telemetry, and no port on the path of {} flows writes {written}: {effect} \
+            "{} needs telemetry, but no port on the path of {} flows writes {written}: {effect} \
              (scheme.ports.telemetry = {:?} makes ports write it)",
             control.name(),
             name(class),
@@ -435,8 +442,8 @@ fn delay_target(resolved: &Resolved, world: &World, class: Class, crossed: &Cros
         },
     )?;
     Some(format!(
-        "{} aims at a queueing delay of {target} for {} flows: {} B at {} ({rate}), which holds {} B. It does not see that the port is full \
-         (give such ports a buffer of {} B, or the control a shorter target)",
+        "{} aims at a queueing delay of {target} for {} flows: {} B at {} ({rate}), but this port holds {} B. The control \
+         cannot tell that the port is full (give such ports a buffer of {} B, or the control a shorter target)",
         control.name(),
         name(class),
         queue.get(),

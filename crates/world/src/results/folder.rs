@@ -45,7 +45,7 @@ pub struct ResultFolder {
 pub enum FolderError {
     /// Results of something else stand there.
     #[error(
-        "{}: holds results of {what}; {difference}. Choose another --out; --force (force=True in Python) replaces them",
+        "{}: has results of {what}, but {difference}. Choose another --out, or replace them with --force (force=True in Python)",
         folder.display()
     )]
     Occupied {
@@ -58,8 +58,8 @@ pub enum FolderError {
     },
     /// A file stands there that a run would overwrite, and that no run has left.
     #[error(
-        "{}: would be overwritten, and no run of farspan has left it. Choose another --out, or move it; --force \
-         (force=True in Python) replaces it",
+        "{}: would be overwritten, but no farspan run wrote it. Choose another --out, move it, or replace it with --force \
+         (force=True in Python)",
         file.display()
     )]
     Foreign {
@@ -79,7 +79,7 @@ pub enum FolderError {
         path: PathBuf,
     },
     /// Another run writes there.
-    #[error("{}: another run writes there{owner}; wait for it, or choose another --out", folder.display())]
+    #[error("{}: another run is writing there{owner}; wait for it, or choose another --out", folder.display())]
     Locked {
         /// The folder.
         folder: PathBuf,
@@ -277,7 +277,10 @@ impl Claim<'_> {
             Some(document) if standing > 0 && standing < self.runs.len() => Err(FolderError::Occupied {
                 folder: self.root.to_owned(),
                 what: named(&document["runs"][0], &document),
-                difference: format!("{standing} seeds there, {} here", self.runs.len()),
+                difference: format!(
+                    "they are of {standing} seeds, and this command runs {}",
+                    self.runs.len()
+                ),
             }),
             _ => Ok(()),
         }
@@ -292,14 +295,14 @@ impl Claim<'_> {
     ) -> Result<(), FolderError> {
         let difference = match run {
             None => Some(match self.runs.len() {
-                1 => "here one run is to stand".to_owned(),
-                seeds => format!("here {seeds} others are to stand"),
+                1 => "this command writes a single run".to_owned(),
+                seeds => format!("this command writes {seeds} other runs"),
             }),
             Some(run) => {
                 let there = text_of(&folder.join(SCENARIO)).unwrap_or_default();
                 let here = run.resolved.to_toml();
                 let scheme = document.and_then(|document| document["scheme"].as_str()).unwrap_or_default();
-                let control = || format!("scheme is {scheme:?} there, {:?} here", run.scheme);
+                let control = || format!("their scheme is {scheme:?} and this run's is {:?}", run.scheme);
                 match there == here {
                     true => (scheme != run.scheme).then(control),
                     false => Some(difference(&there, &here)),
@@ -409,11 +412,10 @@ fn difference(there: &str, here: &str) -> String {
     let all = || there.keys().chain(here.keys()).map(String::as_str);
     let differs = |key: &&str| there.get(*key) != here.get(*key);
     let Some(key) = FIRST.into_iter().chain(all()).find(differs) else {
-        return "its scenario is written in other words".to_owned();
+        return "their scenario is written differently".to_owned();
     };
-    let value =
-        |keys: &BTreeMap<String, String>| keys.get(key).map_or("not there", String::as_str).to_owned();
-    format!("{key} is {} there, {} here", value(&there), value(&here))
+    let value = |keys: &BTreeMap<String, String>| keys.get(key).map_or("missing", String::as_str).to_owned();
+    format!("their {key} is {} and this run's is {}", value(&there), value(&here))
 }
 
 /// The values of a scenario by path; none if it is no TOML.

@@ -51,7 +51,7 @@ pub struct Results {
 #[non_exhaustive]
 pub enum SaveError {
     /// The file system refuses.
-    #[error("{}: cannot be written ({source}); choose another --out, or make room", path.display())]
+    #[error("{}: cannot be written ({source}); choose another --out, or free disk space", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -301,14 +301,13 @@ fn pfc(world: &World, outcome: &Outcome, ports: &[PortRecord]) -> Option<Pfc> {
 fn warnings(world: &World, outcome: &Outcome) -> Vec<String> {
     let deadlock = outcome.deadlock.first().map(|first| {
         let (count, name) = (outcome.deadlock.len(), &outcome.ports[first.index()].name);
-        format!(
-            "the run ended in a deadlock: {count} paused ports, {name} among them, wait for packets that wait at others of them"
-        )
+        format!("the run ended in a deadlock: {count} paused ports, including {name}, wait for each other")
     });
     let after = |until: Time| {
         let end = outcome.end;
         format!(
-            "the run ended at {end}, before measure.goodput_until, {until}: goodput counts the time between them, in which nothing arrives"
+            "the run ended at {end}, before measure.goodput_until = {until}: goodput also counts the time after the end, \
+             when nothing arrives"
         )
     };
     let span = world.spec.probes.goodput.as_ref();

@@ -64,7 +64,7 @@ fn the_base_round_trip_is_that_of_the_scenario() {
     assert_eq!(intra, Duration::from_us(8) + Duration::from_ps(4 * (332_800 + 5120)));
     let near = world(&["topology.wan.rtt=20us"]);
     assert_eq!(near.inter.unwrap().base_rtt, Duration::from_us(20));
-    assert!(refused(&["topology.wan.rtt=10us"]).contains("is less than the 10.02752us"));
+    assert!(refused(&["topology.wan.rtt=10us"]).contains("is less than 10.02752us"));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn bad_values_are_refused_with_a_cure() {
         ("wan.links=8", "wan.links", &["no border switches", "links_per_spine"]),
         ("core_border_links=8", "core_border_links", &["no border switches"]),
         ("core_border_buffer=1MiB", "core_border_buffer", &["no border switches", "topology.wan.buffer"]),
-        ("wan.buffer=1KiB", "wan.buffer", &["holds no packet"]),
+        ("wan.buffer=1KiB", "wan.buffer", &["is too small for a packet"]),
     ];
     for (assignment, key, words) in cases {
         let message = refused(&[&format!("topology.{assignment}")]);

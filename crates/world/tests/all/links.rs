@@ -178,12 +178,12 @@ fn patterns_that_fit_nothing_or_hold_no_packet_are_refused() {
         (
             text,
             "topology.link['*'].buffer=1KiB",
-            "topology.link[\"*\"].buffer: a buffer of 1KiB holds no packet of 4160B",
+            "topology.link[\"*\"].buffer: a buffer of 1KiB is too small for a packet of 4160B",
         ),
         (
             SCENARIO,
             "topology.link['*'].buffer=1KiB",
-            "topology.link[\"*\"].buffer: a buffer of 1KiB holds no packet",
+            "topology.link[\"*\"].buffer: a buffer of 1KiB is too small for a packet",
         ),
     ] {
         let error =

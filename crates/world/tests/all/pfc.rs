@@ -136,7 +136,7 @@ fn a_cycle_of_pauses_is_a_deadlock_in_the_results_and_a_warning() {
     // The pauses last, to the end of the run.
     assert_eq!((held.summary.sim_time_s, pfc.paused_us > 9.0 * 5000.0), (0.005, true));
     let said = farspan_world::runner::unfinished(&held.summary).join("\n");
-    assert!(said.contains("5 flows had not ended when the run came to a deadlock"), "{said}");
+    assert!(said.contains("5 flows had not finished when the run deadlocked"), "{said}");
     assert!(!warnings.contains("lose packets"), "{warnings}");
     assert!(!free.summary.pfc.unwrap().deadlock && free.summary.flows.finished == 5);
     assert!(!free.summary.warnings.join("\n").contains("deadlock"));

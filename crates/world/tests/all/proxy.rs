@@ -205,7 +205,7 @@ fn what_makes_no_sense_is_refused_with_place_and_cure() {
             "let a host be idle",
         ),
         (&["fault=[{kind=\"proxy_down\"}]"], "fault[0].host", "there is no proxy"),
-        (&[streamlined, "fault=[{kind=\"proxy_down\", host=3}]"], "fault[0].host", "host 3 is no proxy"),
+        (&[streamlined, "fault=[{kind=\"proxy_down\", host=3}]"], "fault[0].host", "host 3 is not a proxy"),
         (
             &[streamlined, "fault=[{kind=\"proxy_down\", link=\"host0->leaf0#0\"}]"],
             "fault[0].link",

@@ -230,13 +230,13 @@ fn errors_of_a_file_stand_behind_the_key_that_names_it() {
         ("topology.k=4", ["from_file has no \"k\"", "link_rate"]),
         ("topology.file=nothing.toml", ["cannot be read", "farspan new --topology"]),
         ("transport.payload=20000B", ["", ""]),
-        ("topology.buffer=1B", ["holds no packet", ""]),
+        ("topology.buffer=1B", ["is too small for a packet", ""]),
     ] {
         if knob.starts_with("transport") {
             let small = TOPOLOGY_STARTER.replace("\"4MiB\"", "\"16KiB\"");
             let text = message(&small, &[knob]);
             assert!(
-                text.contains("16KiB from west-border to east-border holds no packet of 20064"),
+                text.contains("16KiB from west-border to east-border is too small for a packet of 20064"),
                 "{text}"
             );
             continue;

@@ -20,11 +20,11 @@ fn about(warnings: &[String], subject: &str) -> Vec<String> {
 
 #[test]
 fn a_class_that_is_offered_more_than_its_links_carry() {
-    let subject = "offers more than there is";
+    let subject = "offers more than the network can carry";
     let over = warnings("uno/steady", &["workload.load=3", "workload.flows=100"]);
     let said = about(&over, subject);
     assert_eq!(said.len(), 1, "{over:?}");
-    assert!(said[0].contains("for a steady state lower workload.load"), "{said:?}");
+    assert!(said[0].contains("for a steady state, lower workload.load"), "{said:?}");
     let fine = warnings("uno/steady", &["workload.load=0.4", "workload.flows=100"]);
     assert_eq!(about(&fine, subject), Vec::<String>::new());
 }
@@ -39,14 +39,17 @@ fn the_cure_of_an_overload_fits_the_kind_of_workload() {
     let of = |part: &str| {
         let text = format!("[topology]\nkind = 'star'\nhosts = 8\n[[workload]]\n{part}\n");
         let request = Request { text: Some(text), ..Request::new("overload") };
-        about(&World::build(&request.resolve().unwrap()).unwrap().warnings, "offers more than there is")
+        about(
+            &World::build(&request.resolve().unwrap()).unwrap().warnings,
+            "offers more than the network can carry",
+        )
     };
     let said = of(&format!("kind = 'flows'\nfile = {list:?}"));
     assert!(said.len() == 1 && said[0].ends_with("start later, or send less"), "{said:?}");
     assert!(!said[0].contains("workload.load"), "{said:?}");
     let spaced = "kind = 'pairs'\npairs = [[0, 1], [2, 3], [4, 5], [6, 7]]\nflow_size = '50MB'\n";
     let said = of(&format!("{spaced}gap = '1ns'"));
-    assert!(said.len() == 1 && said[0].ends_with("for a steady state raise workload.gap"), "{said:?}");
+    assert!(said.len() == 1 && said[0].ends_with("for a steady state, raise workload.gap"), "{said:?}");
     let burst = "kind = 'incast'\nreceiver = 0\nsenders = '1..7'\nflow_size = '50MB'\nspread = '1us'";
     assert_eq!(of(burst), Vec::<String>::new(), "a burst is meant to");
     std::fs::remove_dir_all(&folder).unwrap();
@@ -78,7 +81,7 @@ fn a_control_for_lossless_fabrics_on_ports_that_drop() {
         let said = of(control, &[]);
         assert_eq!(said.len(), 2, "{said:?}");
         let words =
-            format!("{control} was made for lossless fabrics, and ports on the path of intra flows drop");
+            format!("{control} was made for lossless fabrics, but ports on the path of intra flows drop");
         assert!(said[0].starts_with(&words) && said[0].contains("scheme.ports.pfc"), "{said:?}");
     }
     let pool = "scheme.ports.pool={ size = '2GiB' }";
@@ -96,7 +99,7 @@ fn a_collective_whose_messages_begin_anew() {
             format!("workload=[{{ {kind}, tag = 'training', ranks = [0, 1, 2, 3], flow_size = '64KiB' }}]");
         about(
             &warnings("uno/incast-mixed", &[&part, "measure.fairness_group=training"]),
-            "begins with a first window",
+            "starts with a new first window",
         )
     };
     let said = of("kind = 'allreduce', algorithm = 'ring'");
@@ -116,7 +119,7 @@ fn a_time_out_shorter_than_the_base_rtt() {
 
 #[test]
 fn a_control_that_waits_for_marks_that_nobody_sets() {
-    let subject = "needs marks";
+    let subject = "needs ECN marks";
     let of = |scheme: &str, marking: &str| {
         let set = [format!("scheme.name={scheme}"), format!("scheme.ports.marking={marking}")];
         about(&warnings("uno/incast-mixed", &[&set[0], &set[1]]), subject)
@@ -124,7 +127,7 @@ fn a_control_that_waits_for_marks_that_nobody_sets() {
     let said = of("dctcp", "none");
     assert_eq!(said.len(), 2, "{said:?}");
     assert!(
-        said[0].starts_with("dctcp needs marks, and no port on the path of intra flows sets any"),
+        said[0].starts_with("dctcp needs ECN marks, but no port on the path of intra flows sets them"),
         "{said:?}"
     );
     assert_eq!(of("dctcp", "step"), Vec::<String>::new());
@@ -175,7 +178,11 @@ fn a_control_from_outside_is_warned_of_and_not_the_one_that_it_replaces() {
         world.warnings
     };
     let marks = with("dctcp");
-    assert_eq!((about(&marks, "mine needs marks").len(), about(&marks, "hpcc").len()), (2, 0), "{marks:?}");
+    assert_eq!(
+        (about(&marks, "mine needs ECN marks").len(), about(&marks, "hpcc").len()),
+        (2, 0),
+        "{marks:?}"
+    );
     assert_eq!(about(&with("fixed_window"), "needs"), Vec::<String>::new());
 }
 
@@ -183,11 +190,13 @@ fn a_control_from_outside_is_warned_of_and_not_the_one_that_it_replaces() {
 fn thresholds_above_what_a_buffer_holds_bring_no_mark() {
     let of = |red: &str| {
         let set = ["scheme.name=dctcp", "scheme.ports.marking=red", "topology.buffer=100KB", red];
-        about(&warnings("uno/incast-intra", &set), "begins to mark above")
+        about(&warnings("uno/incast-intra", &set), "marking threshold")
     };
     let high = of("scheme.ports.red={ min_bytes = '400KB', max_bytes = '1600KB' }");
     assert!(
-        high[0].starts_with("dctcp needs marks, and every port on the path of intra flows begins to mark"),
+        high[0].starts_with(
+            "dctcp needs ECN marks, but every port on the path of intra flows has a marking threshold"
+        ),
         "{high:?}"
     );
     assert!(of("scheme.ports.red={ min_bytes = '50KB', max_bytes = '1600KB' }").is_empty());
@@ -199,7 +208,7 @@ fn thresholds_above_what_a_shared_buffer_leaves_a_port_bring_no_mark() {
         let red = "scheme.ports.red={ min_bytes = '600KB', max_bytes = '1600KB' }";
         let buffer = "topology.buffer=10MB";
         let set = ["scheme.name=dctcp", "scheme.ports.marking=red", buffer, red, pool];
-        about(&warnings("uno/incast-intra", &set), "begins to mark above")
+        about(&warnings("uno/incast-intra", &set), "marking threshold")
     };
     assert!(of("scheme.ports.pool={ size = '4MB', alpha = 1.0 }").is_empty());
     let small = of("scheme.ports.pool={ size = '4MB', alpha = 0.005 }");
@@ -226,7 +235,7 @@ fn jitter_above_the_time_of_a_packet() {
     let of = |set: &[&str]| about(&warnings("uno/incast-intra", set), "jitter");
     assert!(of(&[]).is_empty() && of(&["host.jitter=100ns"]).is_empty());
     let said = of(&["host.jitter=5us"]);
-    assert!(said[0].starts_with("host.jitter = 5us is more than a packet takes"), "{said:?}");
+    assert!(said[0].starts_with("host.jitter = 5us is longer than the transmission of a packet"), "{said:?}");
 }
 
 #[test]
@@ -238,7 +247,7 @@ fn a_control_that_waits_for_telemetry_that_nobody_writes() {
     let said = of("hpcc", "none");
     assert_eq!(said.len(), 2, "{said:?}");
     assert!(
-        said[0].starts_with("hpcc needs telemetry, and no port on the path of intra flows writes any"),
+        said[0].starts_with("hpcc needs telemetry, but no port on the path of intra flows writes any"),
         "{said:?}"
     );
     let said = of("hpcc", "mpd");
@@ -287,7 +296,7 @@ fn a_scenario_of_its_own_name_under_the_profile_whose_constants_hang_on_it() {
             "{head}\n[topology]\nkind = 'star'\n[scheme]\nprofile = '{profile}'\nname = '{scheme}'\n[[workload]]\n{kind}"
         );
         let resolved = Request { text: Some(text), ..Request::new("mine.toml") }.resolve().unwrap();
-        about(&World::build(&resolved).unwrap().warnings, "differ by scenario")
+        about(&World::build(&resolved).unwrap().warnings, "depend on the scenario")
     };
     let permutation = "kind = 'permutation'\nflow_size = '1MiB'";
     let said = of("", "uno", "artifact", permutation);
@@ -313,9 +322,9 @@ fn a_scenario_of_its_own_name_under_the_profile_whose_constants_hang_on_it() {
         ..Request::new("x.toml")
     };
     let world = World::build(&based.resolve().unwrap()).unwrap();
-    assert_eq!(about(&world.warnings, "differ by scenario"), Vec::<String>::new());
+    assert_eq!(about(&world.warnings, "depend on the scenario"), Vec::<String>::new());
     for built_in in ["topology/leaf-spine", "uno/incast-mixed"] {
-        let said = about(&warnings(built_in, &["scheme.profile=artifact"]), "differ by scenario");
+        let said = about(&warnings(built_in, &["scheme.profile=artifact"]), "depend on the scenario");
         assert_eq!(said, Vec::<String>::new(), "{built_in}");
     }
 }
@@ -360,9 +369,9 @@ fn connections_that_nobody_shares_and_groups_whose_flows_share_one() {
     };
     let said = pairs(&[]);
     assert!(
-        said.len() == 1 && said[0].contains("no two flows go from one host to the same other"),
+        said.len() == 1 && said[0].contains("no two flows have the same sender and receiver"),
         "{said:?}"
     );
     let twice = pairs(&["workload.senders=[0, 0, 10, 20]", "measure.fairness_group=incast"]);
-    assert!(twice.len() == 1 && twice[0].contains("count as flows that get nothing"), "{twice:?}");
+    assert!(twice.len() == 1 && twice[0].contains("counts with rate 0"), "{twice:?}");
 }

@@ -24,7 +24,7 @@ const PAUSE: std::time::Duration = std::time::Duration::from_secs(2);
 /// This command, with other words.
 fn command(itself: &Itself<'_>, words: &[&str]) -> Result<Command, Failure> {
     let [first, own @ ..] = itself.words else {
-        return Err(Failure::Failed("nobody knows how this command is started".to_owned()));
+        return Err(Failure::Failed("the path of this program is unknown".to_owned()));
     };
     let mut command = Command::new(first);
     command.args(own).args(words).stdin(Stdio::null());

@@ -195,7 +195,7 @@ impl PoolConfig {
             alloc::format!("{headroom} of headroom and {reserves} in reserve for {} links", ingress.len());
         Err(PoolError {
             problem: alloc::format!(
-                "of {}, {taken} leave {shared} to share, too little for a packet of {mtu}",
+                "the pool has {}: {taken} leave {shared} to share, too little for a packet of {mtu}",
                 self.size
             ),
             cure: alloc::format!("give more, such as {}, or a larger alpha", (headroom + reserves + mtu) * 2),

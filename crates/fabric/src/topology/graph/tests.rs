@@ -228,7 +228,7 @@ fn what_is_no_network_says_where_why_and_what_to_do() {
         }),
         (GraphPart::Site(1), "without hosts", &|g| g.sites = 2),
         (GraphPart::Link(4), "s0 would have a link to itself", &|g| g.links[4].ends = [4, 4]),
-        (GraphPart::Link(2), "nothing can move", &|g| g.links[2].rate = Rate::ZERO),
+        (GraphPart::Link(2), "no packet can be sent", &|g| g.links[2].rate = Rate::ZERO),
         (GraphPart::Link(0), "h0 and h1 are both hosts", &|g| g.links[0].ends = [0, 1]),
         (GraphPart::Link(9), "h0 has a second link", &|g| g.links.push(link(0, 7))),
         (GraphPart::Node(8), "s9 has no link", &|g| g.nodes.push(node("s9", 0))),

@@ -51,8 +51,12 @@ fn read(name: &str, text: &Text, above: &mut Vec<PathBuf>) -> Result<Source, Sce
         above.push(same(Path::new(&text.document.name)));
     }
     if above.contains(&same(&path)) {
-        let cure = "let one of them stand on its own";
-        return Err(at_key(ValueError::rule("base", format!("{name} begins with this file in turn"), cure)));
+        let cure = "remove base from one of them";
+        return Err(at_key(ValueError::rule(
+            "base",
+            format!("{name} has this file as its base in turn"),
+            cure,
+        )));
     }
     above.push(same(&path));
     Source::read(&path.display().to_string(), &content, path.parent().map(Path::to_owned), above)

@@ -72,9 +72,9 @@ macro_rules! policies {
 
 // The registry: variant, configuration, name, summary, source.
 policies! {
-    PerPacket, per_packet::PerPacketConfig, "per_packet", "An ACK for each packet, at once", "Uno, section 4";
-    Coalesced, coalesced::CoalescedConfig, "coalesced", "An ACK after so many bytes, on a mark, and when asked", "uet-htsim, `UecSink`";
-    Delayed, delayed::DelayedConfig, "delayed", "An ACK for every second packet, or after a delay", "RFC 5681, section 4.2";
+    PerPacket, per_packet::PerPacketConfig, "per_packet", "An ACK for every packet, at once", "Uno, section 4";
+    Coalesced, coalesced::CoalescedConfig, "coalesced", "An ACK after a number of bytes, on a mark, and on request", "uet-htsim, `UecSink`";
+    Delayed, delayed::DelayedConfig, "delayed", "An ACK for every second packet or after a delay", "RFC 5681, section 4.2";
 }
 
 impl Default for AckConfig {

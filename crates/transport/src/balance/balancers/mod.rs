@@ -106,11 +106,13 @@ macro_rules! balancers {
 
 // The registry: variant, configuration, how a sender holds it (large ones boxed), name, summary, source.
 balancers! {
-    Ecmp, ecmp::EcmpConfig, ecmp::Ecmp, "ecmp", "One path for the whole flow, by the switches' hashes", "RFC 2992";
+    Ecmp, ecmp::EcmpConfig, ecmp::Ecmp, "ecmp", "One path per flow, chosen by the switches' hashes", "RFC 2992";
     Rps, rps::RpsConfig, rps::Rps, "rps", "A random path for each packet", "Dixit et al., INFOCOM 2013";
-    Unolb, unolb::UnolbConfig, Box<unolb::Unolb>, "unolb", "Turns over subflows that leave failed paths", "Uno, section 4.2";
-    Plb, plb::PlbConfig, Box<plb::Plb>, "plb", "Another path for the flow after congested rounds or a time-out", "PLB, SIGCOMM 2022";
-    Spray, spray::SprayConfig, spray::Spray, "spray", "All paths in a random order, round after round", "uet-htsim";
-    Reps, reps::RepsConfig, Box<reps::Reps>, "reps", "Paths of unmarked packets again, and only those while paths fail", "REPS, EuroSys 2026";
-    RepsEarly, reps_early::RepsEarlyConfig, Box<reps_early::RepsEarly>, "reps-early", "Paths of unmarked packets again, else the next in turn", "REPS, 2024";
+    Unolb, unolb::UnolbConfig, Box<unolb::Unolb>, "unolb", "Rotates over subflows and moves them off failed paths", "Uno, section 4.2";
+    Plb, plb::PlbConfig, Box<plb::Plb>, "plb", "Moves the flow to another path after congested rounds or a time-out", "PLB, SIGCOMM 2022";
+    Spray, spray::SprayConfig, spray::Spray, "spray", "Uses all paths in a random order, round after round", "uet-htsim";
+    Reps, reps::RepsConfig, Box<reps::Reps>, "reps", "Reuses paths whose packets were not marked; uses only those while \
+        paths fail", "REPS, EuroSys 2026";
+    RepsEarly, reps_early::RepsEarlyConfig, Box<reps_early::RepsEarly>, "reps-early", "Reuses paths whose packets were \
+        not marked, else takes the next one", "REPS, 2024";
 }

@@ -251,48 +251,48 @@ macro_rules! controls {
 // The registry: variant, configuration and parameters, name, summary, source.
 controls! {
     FixedWindow, fixed_window::{FixedWindowConfig, FixedWindowParams}, "fixed_window",
-        "A window that never moves", "the null control";
+        "A window that never changes", "the null control";
     Unocc, unocc::{UnoccConfig, UnoccParams}, "unocc",
-        "Additive increase, decrease per epoch of a datacenter round trip, Quick Adapt", "Uno, section 4.1";
+        "Additive increase, a decrease once per intra-datacenter RTT, Quick Adapt", "Uno, section 4.1";
     Gemini, gemini::{GeminiConfig, GeminiParams}, "gemini",
-        "Marks for datacenter queues, delay for wide-area queues, gains by round trip", "Gemini, section III";
+        "Reacts to ECN marks in the datacenter and to delay in the WAN; gains depend on the RTT", "Gemini, section III";
     Dctcp, dctcp::{DctcpConfig, DctcpParams}, "dctcp",
-        "Cuts in proportion to the share of marked bytes", "RFC 8257";
+        "Cuts the window in proportion to the share of marked bytes", "RFC 8257";
     Mprdma, mprdma::{MprdmaConfig, MprdmaParams}, "mprdma",
-        "Half a packet less for each marked ACK, one more a window without", "MP-RDMA, section 3.1";
+        "Half a packet less per marked ACK, one packet more per window without marks", "MP-RDMA, section 3.1";
     Bbr, bbr::{BbrConfig, BbrParams}, "bbr",
-        "Paces at the measured bottleneck rate, holds twice its product with the smallest round trip (v1)",
+        "Paces at the measured bottleneck rate, keeps at most two BDPs in flight (v1)",
         "draft-cardwell-iccrg-bbr-congestion-control-00";
     Smartt, smartt::{SmarttConfig, SmarttParams}, "smartt",
-        "Four steps by mark and round trip, Quick Adapt, waits before it decreases", "SMaRTT-REPS; REPS, section 3.0.1";
+        "Four cases by ECN mark and RTT, Quick Adapt, waits before it decreases", "SMaRTT-REPS; REPS, section 3.0.1";
     Nscc, nscc::{NsccConfig, NsccParams}, "nscc",
-        "Four steps by mark and queueing delay, scaled with the network", "Ultra Ethernet's sender control; uet-htsim";
+        "Four cases by ECN mark and queueing delay, scaled with the network", "Ultra Ethernet's sender control; uet-htsim";
     Ndp, ndp::{NdpConfig, NdpParams}, "ndp",
-        "A first window at line rate, then a packet for each pull of the receiver", "NDP (SIGCOMM 2017), section 3.2";
+        "Sends the first window at line rate, then one packet per pull of the receiver", "NDP (SIGCOMM 2017), section 3.2";
     Hpcc, hpcc::{HpccConfig, HpccParams}, "hpcc",
-        "Keeps the busiest port of the path below its rate, by telemetry", "HPCC (SIGCOMM 2019), section 3";
+        "Keeps the busiest port of the path below its rate, using telemetry", "HPCC (SIGCOMM 2019), section 3";
     Poseidon, poseidon::{PoseidonConfig, PoseidonParams}, "poseidon",
-        "Takes the largest queueing delay of the path to a target that is longer for a slower flow", "Poseidon (NSDI 2023)";
+        "Steers the largest queueing delay of the path to a target that is longer for slower flows", "Poseidon (NSDI 2023)";
     Dcqcn, dcqcn::{DcqcnConfig, DcqcnParams}, "dcqcn",
-        "A rate that notifications of marks cut, and a timer and a byte counter raise", "DCQCN (SIGCOMM 2015), section 3";
+        "Cuts its rate on each CNP; a timer and a byte counter raise it again", "DCQCN (SIGCOMM 2015), section 3";
     Oscar, oscar::{OscarConfig, OscarParams}, "oscar",
-        "One step to the target by delay and its gradient, over batches of ACKs", "OSCAR (NSDI 2026), section 4";
+        "Moves to its target in one step, from delay and its gradient over a batch of ACKs", "OSCAR (NSDI 2026), section 4";
     Scripted, scripted::{ScriptedConfig, ScriptedParams}, "scripted",
-        "Moves when a script says so", "the oracle of OSCAR (NSDI 2026), figure 3";
+        "Follows a script of times and shares", "the oracle of OSCAR (NSDI 2026), figure 3";
     Powertcp, powertcp::{PowertcpConfig, PowertcpParams}, "powertcp",
-        "Divides the window by the queue and arrival rate of the busiest port, by telemetry", "PowerTCP (NSDI 2022), algorithm 1";
+        "Divides the window by the queue and arrival rate of the busiest port, using telemetry", "PowerTCP (NSDI 2022), algorithm 1";
     ThetaPowertcp, theta_powertcp::{ThetaPowertcpConfig, ThetaPowertcpParams}, "theta-powertcp",
-        "Divides the window by the round trip and its slope", "PowerTCP (NSDI 2022), algorithm 2";
+        "Divides the window by the RTT and its slope", "PowerTCP (NSDI 2022), algorithm 2";
     Swift, swift::{SwiftConfig, SwiftParams}, "swift",
-        "Additive increase below a target delay that is longer for small windows, a cut by the excess above", "Swift (SIGCOMM 2020)";
+        "Additive increase below a target delay, a cut by the excess above it; small windows have a longer target", "Swift (SIGCOMM 2020)";
     Timely, timely::{TimelyConfig, TimelyParams}, "timely",
-        "A rate moved by the slope of the round trip, between two thresholds", "TIMELY (SIGCOMM 2015), algorithm 1";
+        "Adjusts its rate by the slope of the RTT, between two thresholds", "TIMELY (SIGCOMM 2015), algorithm 1";
     DctcpPerAck, dctcp_per_ack::{DctcpPerAckConfig, DctcpPerAckParams}, "dctcp-per-ack",
-        "A third of a packet less for each marked ACK, one more a window without", "Incast proxy (HotNets 2025)";
+        "A third of a packet less per marked ACK, one packet more per window without marks", "Incast proxy (HotNets 2025)";
     Newreno, newreno::{NewrenoConfig, NewrenoParams}, "newreno",
-        "A packet more for each window without a loss, half the window for one", "RFC 5681, RFC 6582";
+        "One packet more per window without losses, half the window on a loss", "RFC 5681, RFC 6582";
     Cubic, cubic::{CubicConfig, CubicParams}, "cubic",
-        "Grows with the cube of the time since its last cut, towards where it was then", "RFC 9438";
+        "Grows with the cube of the time since its last cut, towards the window before that cut", "RFC 9438";
     Vegas, vegas::{VegasConfig, VegasParams}, "vegas",
-        "A packet more or less a round trip, by how many of its packets wait in queues", "TCP Vegas (JSAC 1995); Linux";
+        "One packet more or less per RTT, by the number of its packets that wait in queues", "TCP Vegas (JSAC 1995); Linux";
 }

@@ -74,7 +74,7 @@ impl PerFlowConfig {
         let time = |most, name, value, cure| ConfigError::unless_at_most(most, "gap-flow", name, value, cure);
         let window = self.window.unwrap_or(WINDOW);
         within(64.0..=f64::from(LARGEST_WINDOW), "window", f64::from(window))?;
-        let (valid, effect) = (window.is_power_of_two(), "is no power of two");
+        let (valid, effect) = (window.is_power_of_two(), "is not a power of two");
         ConfigError::unless_meaningful(valid, "gap-flow", "window", &window, effect, "1024 or 4096")?;
         if let Some(fixed) = self.fixed {
             within(1.0..=f64::from(window / 2), "fixed", f64::from(fixed))?;

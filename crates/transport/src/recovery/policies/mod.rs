@@ -160,7 +160,7 @@ impl RecoveryPolicy {
 policies! {
     PerPacketRto, per_packet_rto, "per_packet_rto", "A time-out for each packet", "Uno, section 4.2";
     Rack, rack, "rack",
-        "Packets are lost when later ones have arrived; a probe and one time-out for the flow cover the tail", "RFC 8985";
+        "A packet is lost when later ones have arrived; a probe and one time-out per flow cover the tail", "RFC 8985";
     GoBackN, go_back_n, "go_back_n",
-        "Receivers take packets in order alone and name a gap once; everything from it on is sent again", "InfiniBand, RoCE";
+        "Receivers accept packets only in order and report a gap once; everything from the gap on is sent again", "InfiniBand, RoCE";
 }

@@ -69,11 +69,14 @@ fn results_of_the_same_run_are_replaced_and_others_stay() {
     let folder = Folder::new("same");
     folder.results("", &run("uno"));
     let error = folder.open(&run("gemini"), &[], false).unwrap_err().to_string();
-    assert!(error.contains("scheme.name is \"uno\" there, \"gemini\" here. Choose another --out"), "{error}");
+    assert!(
+        error.contains("their scheme.name is \"uno\" and this run's is \"gemini\". Choose another --out"),
+        "{error}"
+    );
     let error = folder.open(&run("uno").with_seed(2), &[], false).unwrap_err().to_string();
-    assert!(error.contains("seed is 1 there, 2 here"), "{error}");
+    assert!(error.contains("their seed is 1 and this run's is 2"), "{error}");
     let error = folder.open(&run("uno"), &[1, 2], false).unwrap_err().to_string();
-    assert!(error.contains("here 2 others are to stand"), "{error}");
+    assert!(error.contains("this command writes 2 other runs"), "{error}");
     assert!(folder.has("summary.json") && folder.has("report.html") && !folder.has(LOCK));
     folder.open(&run("uno"), &[], false).unwrap().finish();
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1, "the scenario is what the user may have run");
@@ -96,7 +99,7 @@ fn several_seeds_are_replaced_by_the_same_or_if_they_are_not_all() {
     };
     put(false);
     let error = folder.open(&run("uno"), &[1, 2, 3], false).unwrap_err().to_string();
-    assert!(error.contains("seeds 1 2; 2 seeds there, 3 here"), "{error}");
+    assert!(error.contains("seeds 1 2, but they are of 2 seeds, and this command runs 3"), "{error}");
     assert!(folder.open(&run("uno"), &[1], false).is_err());
     folder.put("seed-2/notes.txt", "");
     folder.open(&run("uno"), &[1, 2], false).unwrap().finish();
@@ -139,7 +142,10 @@ fn one_command_at_a_time_writes_to_a_folder() {
     let folder = Folder::new("lock");
     let first = folder.open(&run("uno"), &[], false).unwrap();
     let error = folder.open(&run("uno"), &[], true).unwrap_err().to_string();
-    assert!(error.contains(&format!("another run writes there (process {})", std::process::id())), "{error}");
+    assert!(
+        error.contains(&format!("another run is writing there (process {})", std::process::id())),
+        "{error}"
+    );
     first.finish();
     folder.open(&run("uno"), &[], false).unwrap().finish();
     assert!(!folder.has(LOCK));
@@ -181,7 +187,8 @@ fn a_control_is_another_scheme() {
     folder.results("", &run("dctcp"));
     let error = folder.open_as("Mine", &run("dctcp"), &[], false).unwrap_err();
     assert!(
-        error.is_bad_input() && error.to_string().contains("scheme is \"dctcp\" there, \"Mine\" here"),
+        error.is_bad_input()
+            && error.to_string().contains("their scheme is \"dctcp\" and this run's is \"Mine\""),
         "{error}"
     );
     assert!(folder.has("summary.json"));
@@ -201,7 +208,7 @@ fn the_folder_of_a_sweep_is_its_own() {
     let sweep = File::open(folder.0.join(SWEEP)).unwrap();
     sweep.lock().unwrap();
     let error = folder.open(&run("uno"), &[], true).unwrap_err();
-    assert!(!error.is_bad_input() && error.to_string().contains("another run writes there (a sweep)"));
+    assert!(!error.is_bad_input() && error.to_string().contains("another run is writing there (a sweep)"));
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
 }
 

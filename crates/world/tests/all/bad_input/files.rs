@@ -106,7 +106,7 @@ fn a_written_scenario_refuses_a_file_that_has_changed() {
     assert_eq!(now.scenario().files.len(), 3);
     let warnings = World::build(&now).unwrap().warnings;
     assert!(
-        warnings.iter().any(|said| said.starts_with(&format!("files: nothing reads {net} "))),
+        warnings.iter().any(|said| said.starts_with(&format!("files: {net} is no longer read"))),
         "{warnings:?}"
     );
 }

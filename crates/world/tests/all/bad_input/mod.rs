@@ -144,7 +144,8 @@ fn tables_and_lists_of_tables_are_told_apart() {
     for text in ["[workload]\nkind = 'incast'\n[workload]\n", "[[workload]]\nkind = 'incast'\n[workload]\n"] {
         let message = message(&Request::new(&folder.write("case.toml", text)));
         assert!(
-            message.contains(":3:") && message.contains("such as workload and fault, each is a [[table]]"),
+            message.contains(":3:")
+                && message.contains("for parts that can repeat, such as workload and fault"),
             "{message}"
         );
     }
@@ -186,7 +187,12 @@ fn wrong_shapes_are_refused() {
         ("leaf_spine", "leaves=0", "leaves", &["from 1 to"]),
         ("leaf_spine", "spines=5000", "spines", &["out of range", "to 4096"]),
         ("leaf_spine", "uplink_rate=0Gbps", "uplink_rate", &["out of range"]),
-        ("leaf_spine", "uplink_rate=300Gbps", "oversubscription", &["no whole number", "topology.spines"]),
+        (
+            "leaf_spine",
+            "uplink_rate=300Gbps",
+            "oversubscription",
+            &["not need a whole number", "topology.spines"],
+        ),
         ("leaf_spine", "oversubscription=3", "oversubscription", &["at 3:1, 8 hosts of 100Gbps"]),
         ("leaf_spine", "oversubscription=[2, 2]", "oversubscription", &["at its leaves only", "one number"]),
         ("leaf_spine", "k=4", "k", &["leaf_spine has no \"k\"", "it has: leaves"]),
@@ -195,7 +201,7 @@ fn wrong_shapes_are_refused() {
         ("dual_leaf_spine", "wan.rtt=1us", "wan.rtt", &["is less than", "longer"]),
         ("dual_leaf_spine", "wan.links=0", "wan.links", &["from 1 to"]),
         ("dual_leaf_spine", "core_border_links=0", "core_border_links", &["from 1 to"]),
-        ("dual_leaf_spine", "core_border_buffer=1B", "core_border_buffer", &["holds no packet"]),
+        ("dual_leaf_spine", "core_border_buffer=1B", "core_border_buffer", &["is too small for a packet"]),
         ("parking_lot", "bottlenecks=0", "bottlenecks", &["no path", "at least 1"]),
         ("parking_lot", "bottlenecks=2000", "bottlenecks", &["too long", "to 1000"]),
         ("parking_lot", "hosts=1000000", "hosts", &["4 switches", "keep to"]),
@@ -237,8 +243,8 @@ fn wrong_values_name_the_argument_that_set_them() {
         ("workload.flow_size=16000000GiB", "workload[0].flow_size", &["too large"]),
         ("topology.wan.links=0", "topology.wan.links", &["from 1 to"]),
         ("topology.wan.rtt=10us", "topology.wan.rtt", &["is less than", "longer"]),
-        ("topology.buffer=1KiB", "topology.buffer", &["holds no packet"]),
-        ("topology.core_border_buffer=1KiB", "topology.core_border_buffer", &["holds no packet"]),
+        ("topology.buffer=1KiB", "topology.buffer", &["is too small for a packet"]),
+        ("topology.core_border_buffer=1KiB", "topology.core_border_buffer", &["is too small for a packet"]),
         ("topology.core_border_buffer=0B", "topology.core_border_buffer", &["out of range"]),
         ("workload.iterations=2", "workload.iterations", &["no part of the workload has \"iterations\""]),
         ("topology.hosts=4", "topology.hosts", &["dual_fat_tree has no \"hosts\"", "it has: k"]),
@@ -249,7 +255,7 @@ fn wrong_values_name_the_argument_that_set_them() {
         (
             "transport.recovery={ name = \"rack\", rto = \"0ns\" }",
             "transport.recovery.rto",
-            &["a time-out of nothing", "rfc6298"],
+            &["a time-out of 0", "rfc6298"],
         ),
         ("transport.recovery={ name = \"rack\", rot = \"1ms\" }", "transport.recovery.rot", &["\"rto\""]),
         ("transport.coding=msd", "transport.coding", &["coding", "did you mean \"mds\""]),
@@ -286,13 +292,17 @@ fn wrong_values_name_the_argument_that_set_them() {
             &["no part of the workload has \"iterations\"", "flow_size"],
         ),
         ("workload.load=0.4", "workload.load", &["no part of the workload has \"load\"", "flow_size"]),
-        ("workload[0].load=0.4", "workload[0].load", &["one incast comes once", "give a degree"]),
+        (
+            "workload[0].load=0.4",
+            "workload[0].load",
+            &["an incast with listed senders cannot repeat", "give a degree"],
+        ),
         ("workload.flow_sizes=1MiB", "workload.flow_sizes", &["did you mean \"flow_size\""]),
         ("workload.flow_size=4 parsecs", "workload.flow_size", &["the unit is not known here", "MiB"]),
         ("scheme.name=unoo", "scheme.name", &["did you mean \"uno\""]),
-        ("scheme.name=unocc+rps+mds(8)", "scheme.name", &["is no coding", "mds(8,2)"]),
+        ("scheme.name=unocc+rps+mds(8)", "scheme.name", &["is not a coding", "mds(8,2)"]),
         ("scheme.name=unocc+rps+msd(8,2)", "scheme.name", &["did you mean \"mds\""]),
-        ("scheme.name=unocc+rps+mds(200,56)", "scheme.name", &["is no coding", "at most 255"]),
+        ("scheme.name=unocc+rps+mds(200,56)", "scheme.name", &["is not a coding", "at most 255"]),
         ("scheme.inter.coding=reed", "scheme.inter.coding", &["available: none, mds"]),
         ("scheme.inter.coding={ name = 'mds', data = 0 }", "scheme.inter.coding.data", &["from 1 to 254"]),
         (
@@ -471,10 +481,14 @@ fn wrong_faults_are_refused() {
         ("", "kind", &["missing", "link_down, black_hole, rate, loss, block_loss"]),
         ("kind = 'black_hol'", "kind", &["did you mean \"black_hole\"?"]),
         ("kind = 'link_down'\nlinkes = 'a'", "linkes", &["unknown key", "\"links\""]),
-        ("kind = 'link_down'\nlinks = 'wan'", "links", &["link is given, too", "links by tier"]),
+        ("kind = 'link_down'\nlinks = 'wan'", "links", &["link is also given", "links by tier"]),
         ("kind = 'link_down'\nshare = 0.0", "share", &["out of range", "above 0"]),
         ("kind = 'link_down'\nshare = 1.5", "share", &["out of range", "at most 1"]),
-        ("kind = 'link_down'\nshare = 0.01", "share", &["0.01 of 1 links is none", "at least 1.000"]),
+        (
+            "kind = 'link_down'\nshare = 0.01",
+            "share",
+            &["0.01 of 1 links is less than one link", "at least 1.000"],
+        ),
         ("kind = 'link_down'\nprobability = 0.1", "probability", &["link_down has no", "withdraw_delay"]),
         ("kind = 'link_down'\nat = '3ms'\nuntil = '2ms'", "until", &["begins at 3ms", "later"]),
         ("kind = 'link_down'\nat = '300s'", "at", &["out of range", "to 281s"]),
@@ -543,7 +557,7 @@ fn headers_go_back_neither_through_a_proxy_nor_to_other_programs() {
         ..Request::new("proxy/degree")
     };
     let emulated = Request { set, is_idle: true, ..Request::new("ndp/incast") };
-    for (request, word) in [(through, "or remove the proxy"), (emulated, "those of other programs")] {
+    for (request, word) in [(through, "or remove the proxy"), (emulated, "packets of other programs")] {
         let message = message(&request);
         for word in ["scheme.ports.return_to_sender: ", "write scheme.ports.return_to_sender = false", word] {
             assert!(message.contains(word), "{message}");
@@ -563,7 +577,7 @@ fn marks_that_held_acks_repeat_are_refused() {
 fn a_handshake_through_a_proxy_is_refused() {
     let set = ["scheme.proxy.kind=streamlined", "transport.handshake=true"].map(str::to_owned).to_vec();
     let message = message(&Request { set, ..Request::new("proxy/degree") });
-    let words = ["transport.handshake: ", "flows through a proxy have none", "or remove the proxy"];
+    let words = ["transport.handshake: ", "flows through a proxy have no handshake", "or remove the proxy"];
     words.iter().for_each(|word| assert!(message.contains(word), "{message}"));
 }
 
@@ -572,7 +586,8 @@ fn receivers_that_take_packets_in_order_alone_have_no_proxy_before_them() {
     let set =
         ["scheme.proxy.kind=streamlined", "scheme.inter.recovery=go_back_n"].map(str::to_owned).to_vec();
     let message = message(&Request { set, ..Request::new("proxy/degree") });
-    let words = ["scheme.inter.recovery: ", "a proxy sends on what it has", "or remove scheme.proxy"];
+    let words =
+        ["scheme.inter.recovery: ", "a proxy forwards packets as they arrive", "or remove scheme.proxy"];
     words.iter().for_each(|word| assert!(message.contains(word), "{message}"));
 }
 
