@@ -123,7 +123,8 @@ def main(*names):
     with tempfile.TemporaryDirectory(dir=OUT) as above:
         digests = {name: part(pathlib.Path(above)) for name, part in parts.items()}
     assert len(set(digests.values())) == 1, digests
-    print(f"digest of the run: {', '.join(sorted(set(digests.values())))}, the same in each root and from Python")
+    for name, digest in digests.items():
+        print(f"digest of the run: {digest} ({name})")
 
 
 main(*sys.argv[1:])
