@@ -83,7 +83,7 @@ fn what_is_no_bundle_is_refused_before_anything_runs() {
         (make(&["bundle", "oscar", "-o", &file]), "a bundle holds one"),
         (make(&["bundle", "oscar/fig", "-o", &file]), "did you mean"),
         (make(&["bundle", FIGURE]), "--output"),
-        (make(&["bundle"]), "--check"),
+        (make(&["bundle"]), "<PAPER/FIGURE>"),
     ] {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let output = farspan(&words);

@@ -14,6 +14,9 @@ pub(super) const MOST_BYTES: u64 = 256 << 20;
 /// Bytes that tar adds to a file at most: a header, one for a long name with the name, and room up to whole blocks.
 pub(super) const MOST_OVERHEAD: u64 = 4 * 512;
 
+/// The first bytes of a zstd frame (RFC 8878, section 3.1.1).
+const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
+
 /// The level of zstd: about as small as it gets without minutes of packing.
 const LEVEL: i32 = 10;
 
@@ -39,13 +42,15 @@ pub(super) fn pack(folder: &str, files: &Files, to: impl Write) -> io::Result<()
 }
 
 /// Reads the files of an archive, whoever packed it. Nothing is written: a path that would leave a folder is refused here.
-pub(super) fn unpack(from: impl Read) -> Result<Files, BundleError> {
-    let mut bytes = Vec::new();
-    let decoder = zstd::Decoder::new(from).map_err(BundleError::Io)?;
+pub(super) fn unpack(mut from: impl Read) -> Result<Files, BundleError> {
+    let (mut head, mut bytes) = (Vec::new(), Vec::new());
+    from.by_ref().take(MAGIC.len() as u64).read_to_end(&mut head).map_err(BundleError::Io)?;
+    if head.as_slice() != MAGIC {
+        return Err(BundleError::Foreign);
+    }
+    let decoder = zstd::Decoder::new(head.as_slice().chain(from)).map_err(BundleError::Io)?;
     decoder.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| match error.kind() {
-        // zstd's own errors have no kind but this one.
-        io::ErrorKind::Other if bytes.is_empty() => BundleError::Foreign,
-        io::ErrorKind::UnexpectedEof if bytes.is_empty() => BundleError::Foreign,
+        // zstd's own errors are of these two kinds.
         io::ErrorKind::Other | io::ErrorKind::UnexpectedEof => BundleError::Damaged(error.to_string()),
         _ => BundleError::Io(error),
     })?;
@@ -142,9 +147,11 @@ mod tests {
         let bytes = packed();
         for length in [bytes.len() - 1, bytes.len() / 2] {
             let error = unpack(&bytes[..length]).unwrap_err();
-            assert!(matches!(error, BundleError::Damaged(_) | BundleError::Foreign), "{length}: {error}");
+            assert!(matches!(error, BundleError::Damaged(_)), "{length}: {error}");
         }
-        assert!(matches!(unpack(&b"a text that is no archive"[..]), Err(BundleError::Foreign)));
+        for foreign in [&b"a text that is no archive"[..], &b""[..], &bytes[..3]] {
+            assert!(matches!(unpack(foreign), Err(BundleError::Foreign)));
+        }
         let mut flipped = bytes;
         let last = flipped.len() - 1;
         flipped[last] ^= 1;

@@ -84,7 +84,7 @@ impl Bundle {
         let same_build = self.manifest.build.is(&rerun.manifest.build);
         let runs = self.run_pairs(rerun);
         let digests_equal = runs.iter().all(RunPair::is_equal);
-        let mut differences = self.altered(remade);
+        let mut differences = Vec::new();
         if same_build {
             differences.extend(runs.iter().flat_map(digests_that_differ));
         }
@@ -100,6 +100,8 @@ impl Bundle {
         } else {
             compare_verdicts(&before, &now, &mut differences);
         }
+        // Numbers come first: a checksum says less.
+        differences.extend(self.altered(remade));
         let claims = claim_pairs(&before, &now);
         BundleCheck { same_build, digests_equal, runs, claims, differences }
     }
