@@ -271,7 +271,7 @@ def pages(binary):
             yield os.path.relpath(page, BOOK), filled(page)
     for path in sorted(CURVES.glob("*curves__tests__*.snap")):
         yield f"schemes/curves/{path.stem.split('__')[-1]}.svg", curves(path.read_text())
-    title = "128 hosts send 4 MiB each across a fat tree: instructions for each byte that arrives"
+    title = "128 hosts send 4 MiB each across a fat tree: instructions per byte that arrives (fewer is better)"
     yield "images/peers.svg", bars(title, [(name, value, f"{value:.2f}") for name, value in peers()])
     yield "schemes/curves/detector-frontier.svg", frontier.plot(frontier.read(DETECTORS))
 
