@@ -560,10 +560,10 @@ mod tests {
             |scheme: &'static str, last: u64| (1..=last).map(move |seed| run(scheme, seed, "a", false, ""));
         let all = |few| runs("uno", 8).chain(runs("gemini", 8)).chain(runs("dctcp", few)).collect();
         let few = notes(all(3));
-        assert!(few.iter().any(|note| note.starts_with("dctcp: 3 seeds: an interval of")), "{few:?}");
+        assert!(few.iter().any(|note| note.starts_with("dctcp: 3 seeds: a 95% interval of")), "{few:?}");
         assert_eq!(notes(all(8)), Vec::<String>::new());
         let as_few =
             notes(["uno", "gemini", "dctcp"].into_iter().flat_map(|scheme| runs(scheme, 3)).collect());
-        assert!(as_few.len() == 1 && as_few[0].starts_with("3 seeds: an interval of"), "{as_few:?}");
+        assert!(as_few.len() == 1 && as_few[0].starts_with("3 seeds: a 95% interval of"), "{as_few:?}");
     }
 }

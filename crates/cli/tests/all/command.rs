@@ -163,7 +163,7 @@ fn the_table_is_for_people() {
     let text = stdout(&output);
     assert!(text.contains("interval of less than 95% of the median"));
     assert!(text.contains("note: 2 seeds: a 95% interval of the median needs 6 seeds"), "{text}");
-    assert!(text.contains("inf: flows did not end"), "{text}");
+    assert!(text.contains("inf: some flows did not finish"), "{text}");
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn sweeps_below_one_folder_pair_by_their_settings() {
     let plot =
         plot.arg("plot").arg(&parent).args(["--x", "topology.k", "--y", "fct.all.mean_us", "-o", "x.svg"]);
     let said = stderr(&plot.output().unwrap());
-    assert!(said.ends_with("what varies: scheme (dctcp, uno); workload.flow_size (4KiB, 8KiB)\n"), "{said}");
+    assert!(said.ends_with("these vary: scheme (dctcp, uno); workload.flow_size (4KiB, 8KiB)\n"), "{said}");
 }
 
 #[test]

@@ -432,7 +432,7 @@ rate = "10Mbps"
         ] {
             let [near, far] = [listen, onward].map(|host| format!("{host}:{port}"));
             let error = Relay::bind(&spec(""), &near, &far, 0, 1).unwrap_err().to_string();
-            assert!(error.contains("come back"), "{listen} to {onward}: {error}");
+            assert!(error.contains("relay's own address"), "{listen} to {onward}: {error}");
         }
     }
 

@@ -247,7 +247,7 @@ fn dcqcn_and_timely_have_the_simulator_s_constants() {
     assert!(text.contains("max_probability = 0.2"), "{text}");
     assert!(
         matches!(&warnings[..], [alpha, marks, clamp] if alpha.starts_with("c.txt:4: DCQCN: alpha rises at each CNP")
-            && marks.contains("links of 25Gbps") && clamp.starts_with("c.txt:23: CLAMP_TARGET_RATE is left out")),
+            && marks.contains("links of 25Gbps") && clamp.starts_with("c.txt:23: CLAMP_TARGET_RATE is ignored")),
         "{warnings:?}"
     );
     assert!(scenario_of(&config(1).replace("HAS_WIN 1", "HAS_WIN 0")).0.contains("window = false"));

@@ -191,7 +191,7 @@ fn unknown_names_are_refused_with_the_nearest() {
 
 #[test]
 fn an_axis_that_does_not_vary_is_refused() {
-    let said = "--x workload.load: it is 0.4 in every run; what varies: scheme (oscar, uno); topology.wan.rtt (1ms, 2000us, 20ms)";
+    let said = "--x workload.load: it is 0.4 in every run; these vary: scheme (oscar, uno); topology.wan.rtt (1ms, 2000us, 20ms)";
     assert_eq!(refused(&grid(1), Asked { x: "workload.load", ..ASKED }), said);
 }
 

@@ -258,7 +258,7 @@ fn wrong_parameters_name_line_column_and_cure() {
         ),
         (
             "[parameters]\nlan = '1us'\nwan = '1ms'\n",
-            "2:7: parameters.lan: nothing in the file names",
+            "2:7: parameters.lan: nothing in the file uses",
             "\"$lan\"",
         ),
         (

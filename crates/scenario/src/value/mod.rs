@@ -306,7 +306,7 @@ mod tests {
         assert!("bdp/x".parse::<FirstWindow>().unwrap_err().contains("\"bdp/8\""));
         assert!("4:".parse::<Mix>().unwrap_err().contains("\"4:1\""));
         assert!("0:0".parse::<Mix>().unwrap_err().contains("\"4:1\""));
-        assert!("red+red".parse::<Marking>().unwrap_err().contains("\"red\" stands there twice"));
+        assert!("red+red".parse::<Marking>().unwrap_err().contains("\"red\" appears twice"));
         for wrong in ["0:1", "10", "10:2", "-1:1", "lax"] {
             assert!(wrong.parse::<TrimService>().unwrap_err().contains("\"10:1\""), "{wrong}");
         }

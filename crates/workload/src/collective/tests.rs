@@ -160,7 +160,7 @@ fn what_cannot_be_done_says_why() {
     assert!(message(none).contains("give at least 1 B"));
     assert!(message(collective(Operation::AllToAll, Algorithm::Ring, &[], 1)).contains("0 ranks"));
     let uneven = collective(Operation::Allreduce, Algorithm::Hierarchical, &[&[0, 1, 8]], 100);
-    assert!(message(uneven).contains("[2, 1] by site"));
+    assert!(message(uneven).contains("[2, 1] per site"));
     let gather = collective(Operation::AllGather, Algorithm::Hierarchical, &[&[0, 8]], 100);
     assert!(message(gather).contains("only an allreduce"));
     let mut idle = ring(Operation::Allreduce, &[0, 1]);

@@ -129,7 +129,7 @@ fn a_cycle_of_pauses_is_a_deadlock_in_the_results_and_a_warning() {
     assert!(pfc.deadlock && held.summary.flows.finished == 0 && held.summary.packets.dropped == 0, "{pfc:?}");
     let warnings = held.summary.warnings.join("\n");
     assert!(
-        warnings.contains("the run ended in a deadlock: 10 paused ports, host0->switch0#0 among them"),
+        warnings.contains("the run ended in a deadlock: 10 paused ports, including host0->switch0#0"),
         "{warnings}"
     );
     let (_, free) = run(&text, &["scheme.ports.pool.size=8MiB"]);
@@ -153,7 +153,7 @@ fn a_pool_is_checked_at_every_switch() {
     let error = refused(&incast(), &["scheme.ports.pfc.links=site", "scheme.ports.pool.size=2MiB"]);
     for text in [
         "scheme.ports.pool.size",
-        "at tor0, of 2MiB",
+        "at tor0, the pool has 2MiB",
         "of headroom",
         "for 65 links leave 0B to share",
         "give more, such as",

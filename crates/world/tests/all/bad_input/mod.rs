@@ -61,7 +61,7 @@ fn wrong_texts_name_line_column_and_cure() {
             "[measure]\ngoodput_from = '3ms'\ngoodput_until = '2ms'\n[[workload]]\nkind = 'permutation'\nflow_size = '1MB'",
             "3:17",
             "measure.goodput_until",
-            &["2ms is not after measure.goodput_from, 3ms", "give goodput_from before goodput_until"],
+            &["2ms is not after measure.goodput_from = 3ms", "give goodput_from before goodput_until"],
         ),
         ("[topology]\nk = -4", "2:5", "topology.k", &["give a whole number that is not negative"]),
         ("[topology]\nkind = 'fat_treee'", "2:8", "topology.kind", &["did you mean \"fat_tree\""]),
@@ -360,7 +360,7 @@ fn wrong_values_name_the_argument_that_set_them() {
         (
             "scheme.ports.pool.size=4KiB",
             "scheme.ports.pool.size",
-            &["at tor0, of 4KiB", "give more, such as"],
+            &["at tor0, the pool has 4KiB", "give more, such as"],
         ),
         ("scheme.ports.pool.alpha=0", "scheme.ports.pool.alpha", &["from 0.001 to 64"]),
         ("scheme.ports.pool.reserve=-1", "scheme.ports.pool.reserve", &["give a size as text", "1MiB"]),
@@ -444,7 +444,7 @@ fn wrong_values_name_the_argument_that_set_them() {
         ),
         ("measure.fairness_group=incats", "measure.fairness_group", &["did you mean \"incast\""]),
         ("stop.time=0s", "stop.time", &["to 281s"]),
-        ("measure.goodput_until=11s", "measure.goodput_until", &["11s is after stop.time, 10s"]),
+        ("measure.goodput_until=11s", "measure.goodput_until", &["11s is after stop.time = 10s"]),
         (
             "measure.goodput_until=0s",
             "measure.goodput_until",

@@ -77,7 +77,7 @@ fn wrong_collectives_are_refused() {
             "algorithm",
             &["did you mean \"ring\"", "direct, pipeline, hierarchical"],
         ),
-        ("workload.algorithm=hierarchical", "algorithm", &["[2, 1] by site", "\"ring\""]),
+        ("workload.algorithm=hierarchical", "algorithm", &["[2, 1] per site", "\"ring\""]),
         ("workload.compute_time=20s", "compute_time", &["out of range", "to 10s"]),
         ("workload.barrier=1", "barrier", &["give true or false"]),
         ("workload.trigger_delay=20s", "trigger_delay", &["out of range"]),
