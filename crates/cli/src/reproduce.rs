@@ -363,6 +363,9 @@ mod tests {
         assert!(hold(&ledger, &[record(3.0)]).is_ok());
         let failure = hold(&ledger, &[record(0.5)]).unwrap_err();
         let (message, code) = failure.message_and_code();
-        assert!(code == 3 && message.contains("x-fig1-mean: differs now, but holds in the ledger"), "{message}");
+        assert!(
+            code == 3 && message.contains("x-fig1-mean: differs now, but holds in the ledger"),
+            "{message}"
+        );
     }
 }
