@@ -531,6 +531,7 @@ mod tests {
             "sweep",
             "demo",
             "reproduce",
+            "bundle",
             "compare",
             "report",
             "import cm",
