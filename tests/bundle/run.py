@@ -71,9 +71,9 @@ def try_figure(figure, binary, size, limit, folder):
     for new in (make, empty, third):
         new.mkdir()
     archive = folder / "figure.tar.zst"
-    made = farspan(["bundle", figure, "-o", archive, "--size", size, "--out", "runs"], binary, limit, make, 0)
+    made = farspan(["bundle", figure, "-o", archive, "--size", size, "--runs", "runs"], binary, limit, make, 0)
     began = time.monotonic()
-    checked = farspan(["bundle", "--check", archive, "--out", "runs"], binary, limit, empty, 0)
+    checked = farspan(["bundle", "--check", archive, "--runs", "runs"], binary, limit, empty, 0)
     seconds = time.monotonic() - began
     equal = sum(run["digest"] == run["digest_now"] and run["packet_digest"] == run["packet_digest_now"] for run in checked["runs"])
     if not checked["holds"] or not equal == len(checked["runs"]) == made["runs"]:

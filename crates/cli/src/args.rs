@@ -519,6 +519,7 @@ mod tests {
             "sweep",
             "demo",
             "reproduce",
+            "bundle",
             "compare",
             "report",
             "import cm",

@@ -2,6 +2,7 @@
 
 use crate::figure_runs::{RunningArgs, failed, parameters, points, run_points, size};
 use crate::format::Table;
+use crate::version::features;
 use crate::{Failure, Itself, output, reproduce};
 use clap::Args;
 use farspan_files::NewFile;
@@ -21,9 +22,9 @@ pub struct BundleArgs {
     #[arg(value_name = "PAPER/FIGURE", required_unless_present = "check")]
     pub figure: Option<String>,
     /// The archive
-    #[arg(short, long, value_name = "FILE.tar.zst", required_unless_present = "check")]
+    #[arg(short, long, alias = "out", value_name = "FILE.tar.zst", required_unless_present = "check")]
     pub output: Option<PathBuf>,
-    /// Run this archive again, and compare every number: 3 where one differs
+    /// Run this archive again and compare every number. Exits with 3 if one differs
     #[arg(long, value_name = "FILE.tar.zst", conflicts_with_all = ["figure", "output", "size", "resume"])]
     pub check: Option<PathBuf>,
     /// How much to run: smoke (seconds, no verdicts), small (minutes) or full (as the papers)
@@ -31,11 +32,11 @@ pub struct BundleArgs {
     pub size: Size,
     /// Folder for the runs [default: out/reproduce, as `farspan reproduce`; with --check one that is removed at the end]
     #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Do not run again what is there whole, such as the runs of `farspan reproduce`
+    pub runs: Option<PathBuf>,
+    /// Skip runs that are already complete, such as those of `farspan reproduce`
     #[arg(long)]
     pub resume: bool,
-    /// How the runs go, and how it is told.
+    /// How the runs are executed and reported.
     #[command(flatten)]
     pub running: RunningArgs,
 }
@@ -54,11 +55,10 @@ impl From<LoadError> for Failure {
 
 /// This program.
 fn build() -> Build {
-    let features = [("jemalloc", cfg!(feature = "jemalloc")), ("kernel", cfg!(feature = "kernel"))];
     Build {
         farspan_version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: farspan_world::COMMIT.to_owned(),
-        features: features.into_iter().filter(|(_, is_in)| *is_in).map(|(name, _)| name.to_owned()).collect(),
+        features: features(true).map(str::to_owned).collect(),
     }
 }
 
@@ -82,7 +82,7 @@ fn make(args: &BundleArgs, name: &str, place: &Path, program: &Program) -> Resul
     drop(NewFile::at(place).map_err(|error| Failure::BadInput(unwritable(error)))?);
     let plan = figure.plan(args.size);
     let points = points(&figure, &plan)?;
-    let store = Store::open(args.out.as_deref().unwrap_or(Path::new(RUNS)), program)?;
+    let store = open(args.runs.as_deref().unwrap_or(Path::new(RUNS)), program)?;
     let finished = run_points(&points, &store, args.size, args.resume, &args.running)?;
     let names = plan
         .iter()
@@ -115,6 +115,14 @@ fn make(args: &BundleArgs, name: &str, place: &Path, program: &Program) -> Resul
     document["wall_time_s"] = began.elapsed().as_secs_f64().into();
     output::json(&document);
     Ok(())
+}
+
+/// The folder of runs. Its option has another name here: the archive is the output.
+fn open(folder: &Path, program: &Program) -> Result<Store, Failure> {
+    Store::open(folder, program).map_err(|error| {
+        let said = error.to_string().replace("--out", "--runs");
+        if error.is_bad_input() { Failure::BadInput(said) } else { Failure::Failed(said) }
+    })
 }
 
 /// The figure of a name.
@@ -169,16 +177,16 @@ fn check(args: &BundleArgs, file: &Path, program: &Program) -> Result<(), Failur
     let manifest = bundle.manifest();
     let figure = one(&manifest.figure)?;
     let own;
-    let out = match &args.out {
-        Some(out) => out.as_path(),
+    let folder = match &args.runs {
+        Some(folder) => folder.as_path(),
         None => {
             own = tempfile::tempdir().map_err(|error| {
-                Failure::Failed(format!("no folder for the runs ({error}): give --out DIR"))
+                Failure::Failed(format!("no folder for the runs ({error}): give --runs DIR"))
             })?;
             own.path()
         }
     };
-    let store = Store::open(out, program)?;
+    let store = open(folder, program)?;
     let unpacked = unpack(&bundle, &store)?;
     let points = bundled_points(manifest, &unpacked)?;
     let finished = run_points(&points, &store, manifest.size, false, &args.running)?;
@@ -219,7 +227,7 @@ fn unpack(bundle: &Bundle, store: &Store) -> Result<PathBuf, Failure> {
     let written = removed.and_then(|()| bundle.save(&folder));
     written.map_err(|error| {
         Failure::Failed(format!(
-            "{}: cannot be written ({error}): choose another --out, or make room",
+            "{}: cannot be written ({error}): choose another --runs, or make room",
             folder.display()
         ))
     })?;

@@ -16,12 +16,16 @@ pub fn short() -> &'static str {
 /// The release, the features of this build, and those that it was built without.
 pub fn long() -> &'static str {
     static VERSION: LazyLock<String> =
-        LazyLock::new(|| format!("{}\nfeatures: {}\nmissing: {}", short(), names(true), names(false)));
+        LazyLock::new(|| format!("{}\nfeatures: {}\nmissing: {}", short(), listed(true), listed(false)));
     &VERSION
 }
 
-/// The features that are built in, or those that are not.
-fn names(built_in: bool) -> String {
-    let names: Vec<_> = FEATURES.iter().filter(|(_, is)| *is == built_in).map(|(name, _)| *name).collect();
+/// The names of the features that are built in, or of those that are not.
+pub fn features(built_in: bool) -> impl Iterator<Item = &'static str> {
+    FEATURES.into_iter().filter(move |(_, is)| *is == built_in).map(|(name, _)| name)
+}
+
+fn listed(built_in: bool) -> String {
+    let names: Vec<_> = features(built_in).collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }

@@ -11,7 +11,7 @@ const FIGURE: &str = "oscar/fig2";
 /// The bundle of the figure in a folder, and the document of the command.
 fn made(folder: &Folder, name: &str, more: &[&str]) -> (String, Value) {
     let (file, runs) = (folder.path(name), folder.path("runs"));
-    let words = ["bundle", FIGURE, "-o", &file, "--size", "smoke", "--out", &runs, "--quiet", "--json"];
+    let words = ["bundle", FIGURE, "-o", &file, "--size", "smoke", "--runs", &runs, "--quiet", "--json"];
     let document = document(&[&words[..], more].concat());
     (file, document)
 }
@@ -36,7 +36,7 @@ fn a_bundle_runs_again_and_a_changed_number_is_found() {
     );
 
     let again = folder.path("again");
-    let checked = document(&["bundle", "--check", &file, "--out", &again, "--quiet", "--json"]);
+    let checked = document(&["bundle", "--check", &file, "--runs", &again, "--quiet", "--json"]);
     assert_eq!((&checked["holds"], &checked["same_build"]), (&true.into(), &true.into()), "{checked}");
     assert_eq!(checked["runs"].as_array().unwrap().len(), told["runs"].as_u64().unwrap() as usize);
     assert!(checked["runs"].as_array().unwrap().iter().all(|run| run["digest"] == run["digest_now"]));
@@ -72,7 +72,8 @@ fn what_is_no_bundle_is_refused_before_anything_runs() {
     builder.append(&header, &b"x"[..]).unwrap();
     fs::write(&hostile, zstd::encode_all(builder.into_inner().unwrap().as_slice(), 1).unwrap()).unwrap();
     let (again, nowhere) = (folder.path("again"), folder.path("no/such/a.tar.zst"));
-    let check = |file: &str| ["bundle", "--check", file, "--out", &again].map(str::to_owned).to_vec();
+    let foreign = folder.path("");
+    let check = |file: &str| ["bundle", "--check", file, "--runs", &again].map(str::to_owned).to_vec();
     let make = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     for (words, said) in [
         (check(&text), "no archive of a bundle"),
@@ -80,6 +81,7 @@ fn what_is_no_bundle_is_refused_before_anything_runs() {
         (check(&hostile), "refused: \"../x\""),
         (check(&folder.path("absent")), "cannot be read"),
         (make(&["bundle", FIGURE, "-o", &nowhere]), "cannot be written"),
+        (make(&["bundle", FIGURE, "-o", &file, "--runs", &foreign]), "give another --runs"),
         (make(&["bundle", "oscar", "-o", &file]), "a bundle holds one"),
         (make(&["bundle", "oscar/fig", "-o", &file]), "did you mean"),
         (make(&["bundle", FIGURE]), "--output"),
