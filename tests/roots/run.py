@@ -35,7 +35,7 @@ print(result.summary["digest"])"""
 def inside(root, *words):
     """What a command in a root prints; it ends the test where it fails or takes too long."""
     began = time.monotonic()
-    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "LC_ALL": "C.UTF-8"}
+    environment = {"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "LC_ALL": "C.UTF-8"}
     done = subprocess.run([*NAMESPACES, "sh", "-c", ENTER, root, *words], env=environment, capture_output=True, text=True, timeout=SECONDS_OF_A_COMMAND)
     if done.returncode:
         sys.exit(f"FAILED ({done.returncode}): {' '.join(words)}\n{done.stdout}{done.stderr}")
