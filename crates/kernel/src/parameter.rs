@@ -348,7 +348,7 @@ mod tests {
     fn what_is_wrong_with_a_setting_is_said() {
         for (texts, expected) in [
             (&["window"][..], "`window` does not set a parameter: write KEY=VALUE"),
-            (&["windows=3"], "fixed has no parameter `windows`: there are window"),
+            (&["windows=3"], "fixed has no parameter `windows`: it has window"),
             (&["window=3", "window=4"], "`window` is set twice: leave one out"),
             (&["window=3.5"], "window=3.5: expected packets, 2 to 1000000"),
             (&["window=-1"], "window=-1: expected packets, 2 to 1000000"),

@@ -719,7 +719,7 @@ mod tests {
         let text = with(HEAD, Some("Mine")).unwrap().text;
         assert_eq!(text, format!("control = \"Mine\"\n{HEAD}"));
         assert_eq!(with(&text, Some("Mine")).unwrap().text, text);
-        for (control, has) in [(None, "which is not given"), (Some("Other"), "and not with \"Other\"")] {
+        for (control, has) in [(None, "which is not given"), (Some("Other"), "not \"Other\"")] {
             let error = with(&text, control).unwrap_err().to_string();
             assert!(error.starts_with("s.toml:1:") && error.contains(has), "{error}");
             assert!(error.contains("farspan.sweep(\"s.toml\", control=...)"), "{error}");

@@ -369,7 +369,7 @@ mod tests {
         let discard = |error: &str| store.discard(&store.begin("run").unwrap(), error);
         discard("topology.k: 7 is odd").unwrap();
         let error = discard("flows.parquet: cannot be written (No space left on device (os error 28))");
-        assert!(error.unwrap_err().to_string().contains("make room"));
+        assert!(error.unwrap_err().to_string().contains("free disk space"));
         assert!(!folder.0.join(UNDER_WAY).join("run").exists());
     }
 

@@ -273,7 +273,7 @@ mod tests {
         let message = |config: &DrawnIncasts| {
             drawn_incasts(config, &sites(16), &capacity(16), 1).unwrap_err().to_string()
         };
-        assert!(message(&config(16, 0.2)).contains("16 senders of 15 other hosts"));
+        assert!(message(&config(16, 0.2)).contains("16 senders, but there are 15 other hosts"));
         assert!(message(&config(0, 0.2)).contains("give 1 to 15"));
         assert!(message(&config(8, 0.0)).contains("load is 0"));
         assert!(message(&config(8, 20.0)).contains("0.2 for 20%"));

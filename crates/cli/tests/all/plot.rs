@@ -39,11 +39,11 @@ fn a_sweep_becomes_a_figure_and_what_is_unclear_is_refused_with_its_cure() {
     refused(&["--where", "topology.buffer=1MiB", "--log", "z"], "'z'");
     refused(
         &["--where", "topology.buffer=1MiB", "--log", "x,y", "--linear", "y"],
-        "--log y --linear y: an axis is one of them",
+        "--log y --linear y: an axis is either",
     );
     refused(
         &["--where", "topology.buffer=1MiB", "--y", "packets.trimmed", "--log", "y"],
-        "--log y: packets.trimmed is above 0 nowhere",
+        "--log y: no value of packets.trimmed is above 0",
     );
     refused(&["--where", "topology.buffer=1MiB", "--title", &"m".repeat(201)], "give at most 200");
     refused(&["--where", "topology.buffer=1MiB", "--width", "0"], "give inches from 2 to 20");

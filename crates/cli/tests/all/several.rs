@@ -308,7 +308,7 @@ fn bad_input_exits_with_2_and_leaves_nothing() {
             "--set seed=1: seed is also given by --seeds 5",
         ),
         (&["--grid", "topology.buffer"], "write --grid PATH=V1,V2"),
-        (&["--grid", "topology.k=4,8"], "--set topology.k=4, too"),
+        (&["--grid", "topology.k=4,8"], "is also given by --set topology.k=4"),
         (&[two[0], two[1], "--set", "topology.bufer=1MiB"], "did you mean \"buffer\"?"),
         (&[two[0], two[1], "--seeds", "3..1"], "smaller one first"),
         // What resolves, and cannot be built.

@@ -96,7 +96,7 @@ mod tests {
         let cases: Vec<(String, &str)> = vec![
             (String::new(), "f.csv: has no flows"),
             (H.into(), "f.csv: has no flows"),
-            (with("0,1,10\n"), "f.csv:2: 3 fields, where the header has 4; give the row 4, or remove it"),
+            (with("0,1,10\n"), "f.csv:2: 3 fields, but the header has 4; give the row 4, or remove it"),
             (with("0,1,10,0\n0,1,10,0,5\n"), "f.csv:3: 5 fields"),
             (
                 "src,dst,size_byte,start_ns\n".into(),

@@ -163,7 +163,7 @@ fn a_pool_is_checked_at_every_switch() {
     let dual = "[scheme.ports]\npool = { size = '64MiB' }\npfc = { links = 'all' }\n[topology]\nk = 4\nwan = { rtt = '10ms' }\n\
         [[workload]]\nkind = 'permutation'\nflow_size = '64KiB'\n";
     let error = refused(dual, &[]);
-    assert!(error.contains("at border0, of 64MiB"), "headroom of long links: {error}");
+    assert!(error.contains("at border0, the pool has 64MiB"), "headroom of long links: {error}");
     let (_, site) = run(dual, &["scheme.ports.pfc.links=site"]);
     assert!(site.summary.pfc.is_some());
 }

@@ -448,7 +448,7 @@ fn wrong_values_name_the_argument_that_set_them() {
         (
             "measure.goodput_until=0s",
             "measure.goodput_until",
-            &["0ns is not after measure.goodput_from, 0ns"],
+            &["0ns is not after measure.goodput_from = 0ns"],
         ),
         (
             "measure.goodput_from=10s",
