@@ -47,7 +47,7 @@ class Failed(Exception):
 
 def farspan(arguments, binary, limit, folder, code):
     """The document of a command, which has to end with a code."""
-    words = [binary, *arguments, "--json", "--quiet"]
+    words = [str(word) for word in [binary, *arguments, "--json", "--quiet"]]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=limit, check=False)
     if done.returncode != code:
         raise Failed(f"{' '.join(words)}: exit {done.returncode}, and not {code}: {done.stderr.strip()}")
