@@ -82,7 +82,7 @@ fn a_phantom_queue_marks_packets_that_are_ecn_capable_and_no_others() {
         assert!(lab.ports("va", "a")["already_marked"].as_u64().unwrap() >= 1500);
     }
     let text = lab.kernel(&attach);
-    assert!(text.contains("in the place of"), "{text}");
+    assert!(text.contains("in place of the old one"), "{text}");
     assert!(lab.ports("va", "a")["packets"].as_u64().unwrap() < 1500, "counts begin anew");
     lab.kernel(&["mark", "--dev", "va", "--netns", "a", "--remove"]);
     assert!(!lab.run(&["ip", "netns", "exec", "a", "tc", "qdisc", "show", "dev", "va"]).contains("clsact"));
