@@ -135,7 +135,7 @@ fn over_the_whole_run_goodput_is_all_that_was_sent_and_the_idle_end_is_told() {
         .summary
         .warnings
         .iter()
-        .filter(|warning| warning.contains("before measure.goodput_until, 1s"));
+        .filter(|warning| warning.contains("before measure.goodput_until = 1s"));
     assert_eq!(told.count(), 1, "{:?}", results.summary.warnings);
 }
 
