@@ -15,8 +15,7 @@ from typing import Any
 UNDER_WAY = ".under-way"
 # As the store says it.
 CHANGED = (
-    "its scenario has changed since the sweep began; do not edit the files of a sweep while it runs, "
-    "and start it again"
+    "its scenario has changed since the sweep began; do not edit the files of a sweep while it runs, and start it again"
 )
 # Of a failed run's standard error.
 LINES = 5

@@ -164,7 +164,7 @@ def test_warnings_of_the_world_are_warnings_of_python() -> None:
 
 def test_a_control_is_another_scheme_than_the_one_it_replaced(tmp_path: Path) -> None:
     fs.run(INCAST, scheme="dctcp", seed=1, set=SMALL, out=tmp_path)
-    with pytest.raises(fs.ScenarioError, match='their scheme is "dctcp" and this run.s is "Dctcp"'):
+    with pytest.raises(fs.ScenarioError, match=r'their scheme is "dctcp" and this run.s is "Dctcp"'):
         fs.run(INCAST, scheme="dctcp", control=Dctcp, seed=1, set=SMALL, out=tmp_path)
     fs.run(INCAST, scheme="dctcp", control=Dctcp, seed=1, set=SMALL, out=tmp_path, force=True)
     fs.run(INCAST, scheme="dctcp", control=Dctcp, seed=1, set=SMALL, out=tmp_path)
