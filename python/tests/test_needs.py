@@ -66,7 +66,7 @@ def test_telemetry_says_the_state_of_each_port() -> None:
         def on_ack(self, ack: Ack) -> None:
             hops.append((ack, ack.hops))
 
-    with pytest.warns(UserWarning, match=r"Looks needs telemetry, and no port .* writes any"):
+    with pytest.warns(UserWarning, match=r"Looks needs telemetry, but no port .* writes any"):
         run(Looks)
     assert not any(one for _, one in hops)
     hops.clear()
@@ -374,5 +374,5 @@ def test_what_a_scenario_cannot_give_is_refused() -> None:
 
     with pytest.raises(fs.ScenarioError, match=r"write a smaller transport\.payload"):
         run(Wide, **{"transport.payload": "65400B"})
-    with pytest.raises(fs.ScenarioError, match="Notified needs more from its receiver than ACKs"):
+    with pytest.raises(fs.ScenarioError, match="Notified needs more than ACKs from its receiver"):
         run(Notified, **{"scheme.proxy.kind": "naive"})
