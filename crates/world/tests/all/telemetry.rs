@@ -119,7 +119,9 @@ fn a_path_that_packets_have_no_room_for_is_refused() {
     for scheme in ["hpcc", "powertcp"] {
         assert!(chain(32, scheme, "").is_ok(), "{scheme}");
         let error = chain(33, scheme, "").unwrap_err();
-        for word in ["scheme.intra.congestion", scheme, "room for 32 ports", "33 from host 0 to host 96", "poseidon"] {
+        for word in
+            ["scheme.intra.congestion", scheme, "room for 32 ports", "33 from host 0 to host 96", "poseidon"]
+        {
             assert!(error.contains(word), "{error}");
         }
     }
