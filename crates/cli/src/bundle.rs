@@ -82,7 +82,7 @@ fn make(args: &BundleArgs, name: &str, place: &Path, program: &Program) -> Resul
     drop(NewFile::at(place).map_err(|error| Failure::BadInput(unwritable(error)))?);
     let plan = figure.plan(args.size);
     let points = points(&figure, &plan)?;
-    let store = open(args.runs.as_deref().unwrap_or(Path::new(RUNS)), program)?;
+    let store = Store::open(args.runs.as_deref().unwrap_or(Path::new(RUNS)), program)?;
     let finished = run_points(&points, &store, args.size, args.resume, &args.running)?;
     let names = plan
         .iter()
@@ -115,14 +115,6 @@ fn make(args: &BundleArgs, name: &str, place: &Path, program: &Program) -> Resul
     document["wall_time_s"] = began.elapsed().as_secs_f64().into();
     output::json(&document);
     Ok(())
-}
-
-/// The folder of runs. Its option has another name here: the archive is the output.
-fn open(folder: &Path, program: &Program) -> Result<Store, Failure> {
-    Store::open(folder, program).map_err(|error| {
-        let said = error.to_string().replace("--out", "--runs");
-        if error.is_bad_input() { Failure::BadInput(said) } else { Failure::Failed(said) }
-    })
 }
 
 /// The figure of a name.
@@ -186,7 +178,7 @@ fn check(args: &BundleArgs, file: &Path, program: &Program) -> Result<(), Failur
             own.path()
         }
     };
-    let store = open(folder, program)?;
+    let store = Store::open(folder, program)?;
     let unpacked = unpack(&bundle, &store)?;
     let points = bundled_points(manifest, &unpacked)?;
     let finished = run_points(&points, &store, manifest.size, false, &args.running)?;

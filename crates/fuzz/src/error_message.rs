@@ -1,7 +1,7 @@
 //! The parts of an error message about an input.
 
 /// Words by which a message says what could stand there instead, or what to do.
-const CURES: [&str; 31] = [
+const CURES: [&str; 33] = [
     "give ",
     "write ",
     "expected ",
@@ -33,6 +33,8 @@ const CURES: [&str; 31] = [
     "begin ",
     "a flow list has ",
     "built in: ",
+    "get ",
+    "use farspan ",
 ];
 /// The longest message: lists of names are part of some.
 const LONGEST: usize = 4000;

@@ -10,6 +10,7 @@
 //! }
 //! ```
 
+mod bundle;
 mod error_message;
 mod input;
 mod invalid;
@@ -20,6 +21,7 @@ mod proxy;
 pub mod runs;
 mod text;
 
+pub use bundle::bundle;
 pub use error_message::flaw;
 pub use invalid::{Invalid, InvalidKind, invalid};
 pub use mutation::mutate;
@@ -32,7 +34,7 @@ pub use text::{cm, hpcc_files, list, parquet, scenario, sizes, sweep, topo, topo
 pub type Target = fn(&[u8]);
 
 /// The targets by name, which is that of their corpus, too.
-pub const TARGETS: [(&str, Target); 14] = [
+pub const TARGETS: [(&str, Target); 15] = [
     ("wire", wire),
     ("endpoint", endpoint),
     ("driver", driver),
@@ -47,4 +49,5 @@ pub const TARGETS: [(&str, Target); 14] = [
     ("list", list),
     ("sizes", sizes),
     ("parquet", parquet),
+    ("bundle", bundle),
 ];

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const NAME: &str = "fuzz";
 
 /// Unwraps a result; a refusal must say its place, which begins with `place`, and a cure.
-fn is_said<T, E: std::fmt::Display>(result: Result<T, E>, place: &str) -> Option<T> {
+pub(crate) fn is_said<T, E: std::fmt::Display>(result: Result<T, E>, place: &str) -> Option<T> {
     let refused = |error: E| assert_eq!(flaw(&error.to_string(), place), None);
     result.map_err(refused).ok()
 }

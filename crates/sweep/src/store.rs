@@ -22,7 +22,7 @@ const UNDER_WAY: &str = ".under-way";
 pub enum StoreError {
     /// The folder holds something else.
     #[error(
-        "{}: has files that no sweep wrote, such as {found:?}; give another --out, or an empty folder",
+        "{}: has files that no sweep wrote, such as {found:?}; choose a new folder, or an empty one",
         path.display()
     )]
     Foreign {
@@ -32,19 +32,19 @@ pub enum StoreError {
         found: String,
     },
     /// It is a file.
-    #[error("{}: this is a file, but the runs need a folder; give --out DIR", path.display())]
+    #[error("{}: this is a file, but the runs need a folder; choose another path", path.display())]
     File {
         /// The file.
         path: PathBuf,
     },
     /// Another command writes to it.
-    #[error("{}: another sweep is writing to this folder; wait until it ends, or give another --out", path.display())]
+    #[error("{}: another sweep is writing to this folder; wait until it ends, or choose another folder", path.display())]
     Locked {
         /// The folder.
         path: PathBuf,
     },
     /// The file system refuses.
-    #[error("{}: cannot be written ({source}); choose another --out, or free disk space", path.display())]
+    #[error("{}: cannot be written ({source}); choose another folder, or free disk space", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,

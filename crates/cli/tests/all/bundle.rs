@@ -81,7 +81,7 @@ fn what_is_no_bundle_is_refused_before_anything_runs() {
         (check(&hostile), "refused: \"../x\""),
         (check(&folder.path("absent")), "cannot be read"),
         (make(&["bundle", FIGURE, "-o", &nowhere]), "cannot be written"),
-        (make(&["bundle", FIGURE, "-o", &file, "--runs", &foreign]), "give another --runs"),
+        (make(&["bundle", FIGURE, "-o", &file, "--runs", &foreign]), "choose a new folder"),
         (make(&["bundle", "oscar", "-o", &file]), "a bundle holds one"),
         (make(&["bundle", "oscar/fig", "-o", &file]), "did you mean"),
         (make(&["bundle", FIGURE]), "--output"),

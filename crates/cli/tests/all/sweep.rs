@@ -204,7 +204,7 @@ fn bad_input_exits_with_2_before_anything_is_written() {
     // Without an ending, the file's name is that of its folder.
     fs::copy(&file, folder.out()).unwrap();
     let itself = sweep(&folder.out().display().to_string(), &[]);
-    assert!(itself.status.code() == Some(2) && stderr(&itself).contains("give --out DIR"), "{itself:?}");
+    assert!(itself.status.code() == Some(2) && stderr(&itself).contains("choose another path"), "{itself:?}");
     fs::remove_file(folder.out()).unwrap();
     fs::create_dir(folder.out()).unwrap();
     fs::write(folder.out().join("thesis.tex"), "words").unwrap();

@@ -30,6 +30,7 @@ macro_rules! targets {
 }
 
 targets! {
+    bundle "../../../../fuzz/fuzz_targets/bundle.rs";
     cm "../../../../fuzz/fuzz_targets/cm.rs";
     coding "../../../../fuzz/fuzz_targets/coding.rs";
     driver "../../../../fuzz/fuzz_targets/driver.rs";

@@ -33,6 +33,9 @@ const SUMMARY: &str = "summary.json";
 /// The numbers that the figure's measures compute of a run's samples and flows.
 const COMPUTED_FILE: &str = "computed.json";
 
+/// Characters of an archive that a message repeats at most.
+const MOST_WORDS: usize = 200;
+
 /// Why a file cannot be read as a bundle.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -44,16 +47,20 @@ pub enum BundleError {
     #[error("no archive of a bundle; give a file that `farspan bundle -o` wrote")]
     Foreign,
     /// It is not whole.
-    #[error("damaged: {0}; get it anew")]
+    #[error("damaged: {}; get a new copy", short_line(_0))]
     Damaged(String),
     /// An entry would be written outside of the bundle's folder, or is no plain file.
-    #[error("refused: {0:?} is no plain file inside of the bundle; get the bundle from who made it")]
+    #[error("refused: {:?} is no plain file inside of the bundle; get a copy from who made it", short_line(_0))]
     Unsafe(String),
     /// It unpacks to more than a bundle may.
-    #[error("refused: it unpacks to more than {} MiB; get the bundle from who made it", archive::MOST_BYTES >> 20)]
+    #[error("refused: it unpacks to more than {} MiB; get a copy from who made it", archive::MOST_BYTES >> 20)]
     TooLarge,
     /// Another release made it.
-    #[error("has form {format}, and this farspan reads form {}; use farspan {version}", manifest::FORMAT)]
+    #[error(
+        "has form {format}, and this farspan reads form {}; use farspan {}",
+        manifest::FORMAT,
+        short_line(version)
+    )]
     Form {
         /// The number of its form.
         format: u64,
@@ -169,6 +176,11 @@ impl Bundle {
     fn text(&self, path: &str) -> String {
         self.files.get(path).map_or_else(String::new, |bytes| String::from_utf8_lossy(bytes).into_owned())
     }
+}
+
+/// Words of an archive, which may be anything, as a part of a message: on one line, and not longer than some.
+fn short_line(words: &str) -> String {
+    words.chars().take(MOST_WORDS).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// The SHA-256 of bytes, in hex.
