@@ -1,6 +1,6 @@
 """Transports over a WAN by round trip, loss and buffer, and inside a site by buffer: the tables of docs/src/which-transport.md.
 
-usage: which_transport.py FARSPAN [--jobs N] [--out DIR]     runs three sweeps into DIR, where what is complete is not run again,
+usage: which_transport.py FARSPAN [--jobs N] [--out DIR]     runs four sweeps into DIR, where what is complete is not run again,
                                                              keeps the numbers in bench/which_transport.json, and writes the page
        which_transport.py [--check]                          writes the page from the kept numbers (or compares it)
 
@@ -28,6 +28,8 @@ LOSS = "fault[0].probability"
 SWEEPS = {
     "wan": ["wan.toml", "--scheme", WAN, "--grid", f"topology.wan.rtt={','.join(RTTS)}",
             "--grid", f"{LOSS}={','.join(map(str, LOSSES))}", "--seeds", "1..3"],
+    "startup": ["wan.toml", "--scheme", "bbr", "--set", "fault[0].at=1s", "--grid", f"{LOSS}={','.join(map(str, LOSSES))}",
+                "--seeds", "1..3"],
     "buffer": ["wan.toml", "--scheme", WAN, "--set", f"{LOSS}=0", "--grid", f"topology.wan.buffer={','.join(BUFFERS)}",
                "--seeds", "1..3"],
     "site": ["topology/leaf-spine", "--scheme", SITE, "--set", "workload.load=0.6", "--set", "workload.flows=3000",
@@ -46,6 +48,7 @@ def capacity_share(row):
 # Of each sweep: the columns that name a point, and what is kept of a run.
 KEEP = {
     "wan": (["topology.wan.rtt", LOSS], {"share": capacity_share}),
+    "startup": ([LOSS], {"share": capacity_share}),
     "buffer": (["topology.wan.buffer"], {"share": capacity_share, "delay_us": lambda row: row["queues_packet_delay_p99_us"]}),
     "site": (["topology.buffer"], {"p99": lambda row: row["fct_all_slowdown_p99"], "delay_us": lambda row: row["queues_packet_delay_p99_us"]}),
 }
@@ -101,6 +104,10 @@ def tables(kept):
     for rtt in RTTS:
         rows = [[f"`{scheme}`", *(text for point, text in line if point[0] == rtt)] for scheme, line in by_scheme]
         yield f"wan {rtt}", made_part.table(["scheme", *(f"loss {loss:.2%}" if loss else "no loss" for loss in LOSSES)], rows)
+    always = {point: text for scheme, line in by_scheme if scheme == "bbr" for point, text in line}
+    late = [text for _, line in cells(kept, "startup", "share", share) for _, text in line]
+    plain = [["from the start", *(always[("40ms", loss)].strip("*") for loss in LOSSES)], ["after 1 s", *(text.strip("*") for text in late)]]
+    yield "startup", made_part.table(["random loss", *(f"loss {loss:.2%}" if loss else "no loss" for loss in LOSSES)], plain)
     shares, delays = (list(cells(kept, "buffer", column, write)) for column, write in (("share", share), ("delay_us", delay)))
     rows = [[f"`{scheme}`", *(text for _, text in line), *(text for _, text in more)] for (scheme, line), (_, more) in zip(shares, delays)]
     head = ["scheme", *BUFFERS, *(f"{buffer}: delay, p99" for buffer in BUFFERS)]

@@ -62,7 +62,7 @@ def pictures(farspan):
     """Each file of the book with its text, by the command `farspan`, which takes words and gives its output."""
     with tempfile.TemporaryDirectory() as folder:
         found = json.loads(farspan(*PAIRED.split(), "--out", f"{folder}/paired"))["comparisons"][0]
-        yield "images/paired-ratio.svg", paired(found, "fct.intra.slowdown_mean", f'Mean slowdown of intra flows, over {found["baseline"]}')
+        yield "images/paired-ratio.svg", paired(found, "fct.intra.slowdown_mean", f'Mean slowdown of intra flows, ratio to {found["baseline"]}')
         farspan(*SWEPT.split(), "--out", f"{folder}/sizes")
         drawn = pathlib.Path(folder, "sizes.svg")
         farspan("plot", f"{folder}/sizes", *shlex.split(FIGURE), "-o", str(drawn))

@@ -310,7 +310,7 @@ def test_the_command_hands_several_schemes_to_ray(
     ask = ["--scheme", "uno,dctcp", "--same", "recovery"]
     code, out, said = call("ray", *ask, "--backend", "ray")
     assert (code, said) == (0, "")
-    assert "over uno" in out
+    assert "ratio to uno" in out
     assert "\n4 runs done\ndata set: " in out
     assert (tmp_path / "ray" / "report.html").is_file()
     assert call("local", *ask)[0] == 0

@@ -32,7 +32,7 @@ pub fn page(comparison: &Comparison) -> String {
     for (i, side) in comparison.runs.iter().enumerate() {
         heading.push(side.name.clone());
         if i > 0 {
-            heading.push(format!("over {}", comparison.baseline));
+            heading.push(format!("ratio to {}", comparison.baseline));
         }
     }
     heading.push("best".to_owned());
@@ -51,17 +51,22 @@ pub fn page(comparison: &Comparison) -> String {
         table.row(row);
     }
     let fewest = comparison.ratios.iter().map(|ratios| ratios.seeds.len()).min().unwrap_or(0);
-    let of = if several { "median over seeds" } else { "one seed" };
+    let of = if several { "medians over the seeds" } else { "one seed" };
     let seeds: Vec<String> =
         comparison.ratios.iter().map(|ratios| format!("{} {}", ratios.name, ratios.seeds.len())).collect();
     let head = [
-        vec![format!("{}: {of}; paired seeds: {}", comparison.scenario, seeds.join(", "))],
+        vec![format!(
+            "{}: {of}; seeds paired with {}: {}",
+            comparison.scenario,
+            comparison.baseline,
+            seeds.join(", ")
+        )],
         comparison.head(),
     ];
     let mut text = head.concat().join("\n") + "\n\n";
     text += &table.render(&[last]);
     text += &format!(
-        "over {}: median of the ratios paired by seed{}; {INFINITE}: some flows did not finish, or rates never converged; \
+        "ratio to {}: median of the ratios paired by seed{}; {INFINITE}: some flows did not finish, or rates never converged; \
          {NONE}: no such number; (1 of 4): 1 of 4 seeds has a ratio\n",
         comparison.baseline,
         if several { format!(" [{} by bootstrap]", interval_name(fewest)) } else { String::new() }
@@ -80,7 +85,7 @@ pub fn warnings(comparison: &Comparison) -> String {
 }
 
 /// The meaning of a table's last column.
-pub const BEST: &str = "best: the 95% interval of its paired ratio over every other scheme excludes 1 (needs 6 seeds); a \
+pub const BEST: &str = "best: the 95% interval of its paired ratio to every other scheme excludes 1 (needs 6 seeds); a \
     scheme with unfinished flows is never marked best";
 
 /// The notes on a table of these numbers, a line each.
@@ -94,7 +99,7 @@ pub fn best(verdict: &Verdict) -> String {
     let number = |x| or_infinite(x, Unit::Number);
     match (&verdict.best, &verdict.over) {
         (Some(best), Some(over)) => format!(
-            "{best}: {} [{}, {}] of {}",
+            "{best}: {} [{}, {}] times {}",
             number(over.median),
             number(over.ci_low),
             number(over.ci_high),

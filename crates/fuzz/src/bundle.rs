@@ -14,7 +14,8 @@ pub fn bundle(data: &[u8]) {
     } else {
         zstd::bulk::compress(data, 1).expect("memory can be written to")
     };
-    let Some(read) = is_said(Bundle::read(packed.as_slice()).map_err(|error| format!("x: {error}")), "x") else {
+    let Some(read) = is_said(Bundle::read(packed.as_slice()).map_err(|error| format!("x: {error}")), "x")
+    else {
         return;
     };
     let mut written = Vec::new();

@@ -72,8 +72,8 @@ pub(crate) fn sentence(all: &[(&Paper, Vec<Judged<'_>>)]) -> String {
     let close = of(Standing::Close);
     let share = (100 * close + numbers / 2).checked_div(numbers).unwrap_or_default();
     format!(
-        "The papers make {} statements about results. {numbers} of them have a number, or say that two things are equal: \
-         {close} ({share}%) come out close. {} are contradicted here, {} have not been run.",
+        "The papers make {} statements about results. {numbers} of them give a number, or say that two things are equal. We \
+         come close for {close} of those ({share}%). Of all statements, our runs contradict {}, and {} have not been run.",
         every().count(),
         of(Standing::Differs),
         of(Standing::NotRun),

@@ -118,7 +118,7 @@ fn result_line(all: &[(&Paper, Vec<Judged<'_>>)], records: &[(&Figure, Record)])
         format!("\n[![{}](docs/src/figures/{}.svg)](docs/src/figures/{1}.md)\n", figure.title, figure.slug())
     });
     format!(
-        "{} [The ledger](docs/src/ledger.md); `farspan reproduce --all` runs them again.\n\n{}{picture}",
+        "{} [The ledger](docs/src/ledger.md) lists them. [What the columns mean](docs/src/verdicts.md). `farspan reproduce --all` runs the experiments again.\n\n{}{picture}",
         ledger_page::sentence(all),
         ledger_page::counts(all, "docs/src/papers/"),
     )

@@ -144,7 +144,7 @@ impl SetupComparison {
             self.same.iter().map(|same| format!("{} {}", name(same.part), same.value)).collect();
         let differ: Vec<_> = self.differ.iter().map(OtherPart::text).collect();
         let first = if same.is_empty() { "nothing".to_owned() } else { same.join("; ") };
-        let second = if differ.is_empty() { "none of these".to_owned() } else { differ.join(", ") };
+        let second = if differ.is_empty() { "none of these parts".to_owned() } else { differ.join(", ") };
         vec![format!("all schemes use: {first}"), format!("the schemes differ in: {second}")]
     }
 }
@@ -320,7 +320,7 @@ mod tests {
         );
         assert_eq!(a.line(), "first window bdp; recovery rack; balance unolb; coding none; lossless no");
         let even = SetupComparison::of(&[("a", &a), ("b", &a)]).lines();
-        assert_eq!(even[1], "the schemes differ in: none of these");
+        assert_eq!(even[1], "the schemes differ in: none of these parts");
     }
 
     #[test]

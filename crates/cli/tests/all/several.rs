@@ -110,7 +110,7 @@ fn tables_of_a_small_grid_are_printed_and_of_a_large_one_named() {
         assert!(heading.contains(buffer) && heading.contains(size), "{heading}");
     }
     // The first scheme is the denominator.
-    assert!(text.contains("over uno") && !text.contains("over dctcp"), "{text}");
+    assert!(text.contains("ratio to uno") && !text.contains("ratio to dctcp"), "{text}");
     assert!(text.contains(&format!("{out}/report.html")), "{text}");
     let more = grid("4KiB,8KiB,12KiB");
     assert!(more.starts_with("12 runs done, 8 already complete\n"), "{more}");

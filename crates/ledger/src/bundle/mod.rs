@@ -50,7 +50,10 @@ pub enum BundleError {
     #[error("damaged: {}; get a new copy", short_line(_0))]
     Damaged(String),
     /// An entry would be written outside of the bundle's folder, or is no plain file.
-    #[error("refused: {:?} is no plain file inside of the bundle; get a copy from who made it", short_line(_0))]
+    #[error(
+        "refused: {:?} is no plain file inside of the bundle; get a copy from who made it",
+        short_line(_0)
+    )]
     Unsafe(String),
     /// It unpacks to more than a bundle may.
     #[error("refused: it unpacks to more than {} MiB; get a copy from who made it", archive::MOST_BYTES >> 20)]
