@@ -18,9 +18,9 @@ use std::fmt::Write;
 const INTRODUCTION: &str = "\
 # Scenario reference
 
-Every key of a scenario, written by `farspan schema --markdown` from what the command itself reads; `farspan schema` prints the
-same as JSON Schema, for editors. No key is required but those of a part of the workload or a fault that have no default; a key that
-its `kind` does not use is refused. `farspan check FILE` prints a scenario with every default filled in.
+This page lists every key of a scenario. `farspan schema` prints the same as JSON Schema, for editors. Only keys of a workload part or a
+fault can be required: those without a default. A key that its `kind` does not use is an error. `farspan check FILE` prints a scenario
+with every default filled in.
 
 | type | how it is written | units |
 |---|---|---|
@@ -33,8 +33,8 @@ its `kind` does not use is refused. `farspan check FILE` prints a scenario with 
 | hosts | `[0, 10, 20]`, `\"0..255\"`, `\"host[0..7]\"`, `\"all\"` | [ranges](first-run.md#ranges) |
 | list of ... | `[0, 10, 20]` | of its items |
 
-\"Of the profile\" means that the value depends on `scheme.profile` and on the scenario's name, \"of the scheme\" that it depends on
-`scheme.name`: the constants stand on the pages of the [schemes](schemes/uno.md).
+\"Of the profile\" means that the value depends on `scheme.profile` and on the scenario's name. \"Of the scheme\" means that it depends on
+`scheme.name`. The constants are on the pages of the [schemes](schemes/uno.md).
 ";
 
 /// The page of all keys.

@@ -12,35 +12,36 @@ use serde::{Deserialize, Serialize};
 pub struct LinkFaultText {
     /// Kind of fault: link_down, black_hole, rate, loss, block_loss; or proxy_down, of a host.
     pub kind: Option<FaultKind>,
-    /// Proxy down: the proxy that fails: it forgets everything, and relays no more. Default: all.
+    /// Proxy down: which proxy fails. It forgets everything, and relays no more. Default: all.
     pub host: Option<u32>,
-    /// To which links: FROM->TO#n, or a pattern, in which * stands for anything and ? for one character.
+    /// The links: FROM->TO#n, or a pattern. In a pattern, * stands for any text and ? for one character.
     pub link: Option<String>,
-    /// Instead of link, to links by where they lie: a tier (host_up, host_down, fabric, border, wan), of which FROM-TO
-    /// takes those from one kind of node (host, tor, agg, core, border) to another: "wan", "fabric:agg-core".
+    /// Instead of link, links by tier (host_up, host_down, fabric, border, wan). TIER:FROM-TO takes only those from one
+    /// kind of node (host, tor, agg, core, border) to another, such as "fabric:agg-core".
     pub links: Option<String>,
-    /// To which share of these links, drawn by the seed: above 0, at most 1; in both directions, a link and its reverse
-    /// are one. Default: 1.
+    /// The share of these links that fail, drawn by the seed: above 0, at most 1. With both_directions, a link and its
+    /// reverse count as one. Default: 1.
     pub share: Option<f64>,
     /// When it begins. Default: 0ns.
     pub at: Option<Duration>,
     /// When it ends. Default: never.
     pub until: Option<Duration>,
-    /// Whether the same happens to the links back. Default: false.
+    /// Whether the links in the other direction fail, too. Default: false.
     pub both_directions: Option<bool>,
-    /// Whether all switches learn of it and send packets other ways, where there are any. Default: false.
+    /// Whether all switches learn of the fault and send packets along other paths, if there are any. Default: false.
     pub withdraw_routes: Option<bool>,
-    /// With withdraw_routes, how long after the fault begins, and ends, routes change. Default: 0ns.
+    /// With withdraw_routes, how long after the beginning and the end of the fault routes change. Default: 0ns.
     pub withdraw_delay: Option<Duration>,
-    /// Rate: that of the services that begin while the fault lasts.
+    /// Rate: the rate of the links during the fault. A packet that is being sent when it begins keeps its rate.
     pub rate: Option<Rate>,
-    /// Loss: with which probability each packet is lost.
+    /// Loss: the probability that a packet is lost.
     pub probability: Option<f64>,
-    /// Block loss: packets of a block, at most 64. Default: of the profile.
+    /// Block loss: packets in a block, at most 64. Default: of the profile.
     pub block: Option<u32>,
     /// Block loss: the probabilities that a block loses 1, 2, 3, ... packets. Default: of the profile.
     pub probabilities: Option<Vec<f64>>,
-    /// Block loss: what numbers the packets, each "queue", or each "flow" at a switch. Default: of the profile.
+    /// Block loss: how packets are counted into blocks: per "queue", or per "flow" at a switch. Default: of the
+    /// profile.
     pub per: Option<LossPer>,
     /// Loss, block loss: which packets can be lost, "data" or "all". Default: data; for block loss, of the profile.
     pub packets: Option<LossPackets>,

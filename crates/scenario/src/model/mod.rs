@@ -48,15 +48,15 @@ use std::collections::BTreeMap;
 pub struct ScenarioText {
     /// The name. Default: the file's name.
     pub name: Option<String>,
-    /// Purpose of the scenario, in a line.
+    /// What the scenario is for, in one line.
     pub description: Option<String>,
-    /// A scenario that this one begins with: a built-in name, or a file (relative to this one's folder). What this one
-    /// names replaces what stands there, and the constants of a profile are that scenario's. A table `[workload]` changes
-    /// every part that has such a key; `[[workload]]` replaces them all.
+    /// The scenario to start from: a built-in name, or a file, relative to this one's folder. Keys set here override
+    /// it. The constants of a profile are those of the base. `[workload]` changes every part that has the key;
+    /// `[[workload]]` replaces all parts.
     pub base: Option<String>,
-    /// The built-in scenario whose constants this one takes in each profile. Default: base's, or of its own name.
+    /// The built-in scenario whose constants apply in each profile. Default: base's, or of its own name.
     pub constants: Option<String>,
-    /// Seed of all draws: workload, hashes, losses. Default: 1.
+    /// The seed of all random draws: workload, hashes, losses. Default: 1.
     pub seed: Option<u64>,
     /// Hosts, switches, links.
     pub topology: TopologyText,
@@ -79,8 +79,8 @@ pub struct ScenarioText {
     pub measure: MeasureText,
     /// When to end.
     pub stop: StopText,
-    /// Digests of the files that the scenario reads (topology, sizes, flow lists), by absolute path. A scenario that
-    /// `check` or a run has written has them; it is refused when a file has changed since. Default: not compared.
+    /// Digests of the files that the scenario reads (topology, sizes, flow lists), by absolute path. `check` and runs
+    /// write them. A scenario is refused if one of its files has changed since. Default: not compared.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
 }

@@ -33,31 +33,33 @@ pub struct PortsText {
     pub tiers: Option<Vec<PortTier>>,
     /// Which switches mark packets and have a pool: "all", or "site", those without a link to another site. Default: all.
     pub switches: Option<SwitchSet>,
-    /// Fate of a data packet that the buffer has no room for: "drop" it, or "trim": cut a payload off and
-    /// send the header on in the priority queue, for the receiver to answer with a NACK. Default: drop.
+    /// What happens to a data packet that does not fit into the buffer. "drop": it is lost. "trim": its payload is cut
+    /// off, and the header goes on in the priority queue, so that the receiver can answer with a NACK. Default: drop.
     pub overflow: Option<Overflow>,
-    /// Which of its equal-cost ports a switch sends a data packet to: "ecmp" (by hash) or "adaptive" (the one with the least
-    /// data; a reference for path selectors). Default: ecmp.
+    /// Which of its equal-cost ports a switch uses for a data packet: "ecmp" (chosen by hash) or "adaptive" (the one
+    /// with the shortest data queue; a reference for path selectors). Default: ecmp.
     pub routing: Option<RoutingRule>,
-    /// State that ports write on data packets that they send, and ACKs take back to the sender: "none", "int" (time, bytes sent,
-    /// queue and rate when the service of the packet begins, of every port), or "mpd" (of the port with the largest queueing delay
-    /// alone). Default: of the scheme.
+    /// State that ports write on the data packets they send. ACKs carry it back to the sender. "none"; "int" (time,
+    /// bytes sent, queue and rate of every port, at the start of the packet's transmission); or "mpd" (only of the port
+    /// with the largest queueing delay). Default: of the scheme.
     pub telemetry: Option<Telemetry>,
-    /// With telemetry = "int", the bytes that a port counts: "departures" (those that left before the packet) or "arrivals" (those
-    /// that had come to be sent, the packet included; published code of PowerTCP). Default: departures.
+    /// With telemetry = "int", which bytes a port counts: "departures" (bytes that left before the packet) or
+    /// "arrivals" (bytes that arrived to be sent, including the packet; as in published code of PowerTCP). Default:
+    /// departures.
     pub telemetry_counts: Option<TelemetryCounts>,
-    /// With overflow = "trim", whose payload: that of the packet "arriving", or by a fair "coin" that or the last one in
-    /// the queue. Default: coin.
+    /// With overflow = "trim", which payload is cut: that of the "arriving" packet, or by a fair "coin" that one or the
+    /// last one in the queue. Default: coin.
     pub trim_victim: Option<TrimVictim>,
-    /// With overflow = "trim", bytes of headers that may wait at a port; beyond them headers are dropped, and packets whole
-    /// rather than cut. Default: twice what the port holds of data.
+    /// With overflow = "trim", bytes of headers that may wait at a port. If they do not fit, headers are dropped, and
+    /// packets are dropped instead of trimmed. Default: twice what the port holds of data.
     pub header_buffer: Option<Bytes>,
-    /// With overflow = "trim", how a port serves headers, and the ACKs, NACKs and pulls that share their queue, beside data:
-    /// "strict" (they always go first), or so many packets of theirs in a row to one of data, while data waits, such as "10:1".
-    /// Default: of the scheme.
+    /// With overflow = "trim", how a port serves its priority queue (headers, ACKs, NACKs, pulls) and its data queue:
+    /// "strict" (priority always first), or a ratio such as "10:1" (ten of the priority queue, then one data packet,
+    /// while data waits). Default: of the scheme.
     pub trim_service: Option<TrimService>,
-    /// With overflow = "trim", whether headers that find no room in header_buffer go back to the host that sent the packet, which sends it
-    /// again, rather than that they, or their packets, are dropped. Default: of the scheme; false with a proxy, and in an emulation.
+    /// With overflow = "trim", whether headers that do not fit into header_buffer go back to the sending host, which
+    /// sends the packet again. Otherwise they are dropped. Default: of the scheme; false with a proxy, and in an
+    /// emulation.
     pub return_to_sender: Option<bool>,
     /// The buffer that all ports of a switch share.
     pub pool: Option<PoolText>,
@@ -79,15 +81,15 @@ pub struct RedText {
     pub min_bytes: Option<Bytes>,
     /// Always above this queue, instead of max. Default: of the profile.
     pub max_bytes: Option<Bytes>,
-    /// The probability at the upper threshold, from which it leaps to 1: above 0, at most 1. Default: of the profile
-    /// where its thresholds stand, else 1.
+    /// The marking probability at the upper threshold: above 0, at most 1. Above the threshold it is 1. Default: of the
+    /// profile where its thresholds stand, else 1.
     pub max_probability: Option<f64>,
 }
 
 tables! {
     /// A phantom queue: a counter that fills as the real queue does and drains more slowly than the link.
     Phantom, PhantomText as "Phantom" {
-        /// Where it saturates: "inter_bdp", "intra_bdp" or a size. Default: of the profile.
+        /// Where it stops growing: "inter_bdp", "intra_bdp" or a size. Default: of the profile.
         size: PhantomSize,
         /// Drain rate, as a fraction of the link's. Default: of the profile.
         drain: f64,
@@ -95,7 +97,7 @@ tables! {
         min: f64,
         /// Always marks above this fraction of its size. Default: of the profile.
         max: f64,
-        /// Whether packets that the buffer refuses count. Default: of the profile.
+        /// Whether packets that the buffer refuses count, too. Default: of the profile.
         count_dropped: bool,
     }
 }
@@ -108,13 +110,13 @@ tables! {
 pub struct PoolText {
     /// Bytes of data that a switch holds, or "off". Default: of the profile.
     pub size: Option<PoolSize>,
-    /// How many times what is free of the shared part the packets from one link may take of it: 0.001 to 64. Default: of the
-    /// profile.
+    /// The largest share of the pool for packets from one link, as a multiple of the free part of the pool: 0.001 to
+    /// 64. Default: of the profile.
     pub alpha: Option<f64>,
-    /// Bytes that each link's packets have for themselves. Default: of the profile.
+    /// Bytes reserved for the packets of each link. Default: of the profile.
     pub reserve: Option<Bytes>,
-    /// Whose packets alpha and reserve are for: those that came over one link, "ingress", or those that wait at one port, "egress".
-    /// Pauses need the former. Default: ingress.
+    /// What alpha and reserve apply to: packets that came over one link ("ingress") or packets that wait at one port
+    /// ("egress"). PFC needs "ingress". Default: ingress.
     pub accounts: Option<PoolAccounts>,
 }
 
@@ -126,10 +128,10 @@ pub struct PfcText {
     /// The links over which data is lossless: "none", "site" (those inside a site) or "all". Needs pool.size. Default: of the
     /// profile.
     pub links: Option<PfcLinks>,
-    /// How far below its threshold a link's share of the pool must be before its sender goes on. Default: of the profile.
+    /// How far a link's packets must fall below their threshold before its sender may resume. Default: of the profile.
     pub resume_offset: Option<Bytes>,
-    /// Bytes of the pool that each of these links has for what comes after a pause: "auto" (as much as can come: it follows
-    /// from the link's rate and delay, jitter and packet size) or a size. Default: of the profile.
+    /// Bytes of the pool reserved per link for packets that arrive after a pause: a size, or "auto" (as much as can
+    /// arrive, from the link's rate and delay, jitter and packet size). Default: of the profile.
     pub headroom: Option<Headroom>,
 }
 

@@ -10,31 +10,32 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Proxy")]
 pub struct ProxyText {
-    /// How it relays: "none", "naive" (ends the senders' connections, and has its own to the receiver) or "streamlined" (one
-    /// connection through it, and early NACKs). Default: none.
+    /// How it relays: "none", "naive" (it ends the senders' connections, and opens its own to the receiver) or
+    /// "streamlined" (one connection through it, and early NACKs). Default: none.
     pub kind: Option<ProxyRule>,
-    /// Which host: its number; of the sending site the "last" host that neither sends nor receives in the incast, or a "random" one;
-    /// "planned" (by a planner that knows all incasts, and may choose none), "probed" (by the planner, of two hosts drawn for
-    /// each incast); or a list of a number or "none" for each incast, in order. Default: last.
+    /// Which host is the proxy: its number; "last" or "random" (the last, or a random host of the sending site that
+    /// neither sends nor receives in the incast); "planned" (by a planner that knows all incasts, and may choose none);
+    /// "probed" (by the planner, from two hosts drawn for each incast); or a list with a number or "none" for each
+    /// incast, in order. Default: last.
     pub host: Option<ProxyHost>,
-    /// How long it takes over a packet: a time, "ebpf" or "user-space" (what the paper measured), or points of probability and
-    /// time from 0 to 1, such as [[0.0, "0us"], [0.5, "2us"], [1.0, "9us"]]. Default: 0ns.
+    /// How long the proxy takes per packet: a time, "ebpf" or "user-space" (as the paper measured), or a distribution
+    /// as points of probability and time, such as [[0.0, "0us"], [0.5, "2us"], [1.0, "9us"]]. Default: 0ns.
     pub delay: Option<ProxyDelay>,
-    /// Naive: bytes that may wait at the proxy, shared by the flows, each with room for two packets at least; or "unbounded".
+    /// Naive: bytes that may wait at the proxy, shared by its flows (at least two packets each), or "unbounded".
     /// Default: unbounded.
     pub queue: Option<ProxyQueueLimit>,
-    /// Streamlined: how it learns of losses: "trim" (from trimmed packets), "gap-path" (from gaps in the numbers of each path),
-    /// "gap-flow" (from later packets of the flow, and time; or with parameters, { name = "gap-flow", window = 256 }) or "none".
-    /// Default: trim.
+    /// Streamlined: how it detects losses: "trim" (from trimmed packets), "gap-path" (from gaps in the sequence numbers
+    /// of each path), "gap-flow" (from later packets of the flow, and from time; or with parameters, { name =
+    /// "gap-flow", window = 256 }) or "none". Default: trim.
     #[serde(serialize_with = "Part::in_short")]
     #[schemars(with = "Option<ProxyLoss>")]
     pub loss: Option<Part>,
     /// Naive: the control of the second connection: "line-rate", or "scheme" (the scheme's between sites). Default: line-rate.
     pub onward: Option<OnwardRule>,
-    /// Naive: the time-out of the first connection, as transport.rto. Default: path.
+    /// Naive: the time-out of the first connection, written like transport.rto. Default: path.
     pub rto: Option<RtoRule>,
-    /// After how many time-outs of the direct path without news from the proxy a sender goes straight to its receiver.
-    /// Default: 3.
+    /// How many time-outs a sender waits without news from the proxy before it sends directly to the receiver. The
+    /// time-out is that of the direct path. Default: 3.
     pub patience: Option<u32>,
 }
 

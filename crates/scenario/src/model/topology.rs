@@ -28,32 +28,33 @@ pub struct TopologyText {
     pub hosts: Option<u32>,
     /// Leaf switches of a site. Default: 4.
     pub leaves: Option<u32>,
-    /// Spine switches of a site; every leaf has a link to each. 0, of a dual_leaf_spine: leaves are linked to the border switch.
-    /// Default: as many as oversubscription asks for.
+    /// Spine switches of a site. Each leaf has a link to each spine. 0 in a dual_leaf_spine: leaves are linked to the
+    /// border switch. Default: as many as oversubscription asks for.
     pub spines: Option<u32>,
-    /// Links between the switches of a parking lot, each a bottleneck: one switch less than there are. Default: 3.
+    /// Bottleneck links of a parking lot. There is one more switch than links. Default: 3.
     pub bottlenecks: Option<u32>,
-    /// Rate of every link inside a site; from_file: of links that do not say otherwise, in place of the file's default; of a
-    /// leaf-spine, a dumbbell and a parking lot, and with fabric_rate, of the hosts' links. Default: 100Gbps.
+    /// Rate of every link inside a site. From_file: of links without a rate, instead of the file's default. In a
+    /// leaf-spine, a dumbbell or a parking lot, and with fabric_rate: of the hosts' links only. Default: 100Gbps.
     pub link_rate: Option<Rate>,
     /// Rate of a fat tree's links between switches of one site. Default: link_rate.
     pub fabric_rate: Option<Rate>,
-    /// Rate of the links of a spine, to the leaves and the border switch; without spines, of those from leaves to the latter. Default: link_rate.
+    /// Rate of the links of a spine, to leaves and border switch. Without spines: of the links from leaves to the
+    /// border switch. Default: link_rate.
     pub uplink_rate: Option<Rate>,
-    /// Propagation of every link inside a site and from core to border, one way. Default: 1us.
+    /// One-way propagation delay of every link inside a site and from core to border. Default: 1us.
     pub link_delay: Option<Duration>,
-    /// Propagation of each host's link of a star, one way, host 0 first. Default: link_delay for all.
+    /// One-way propagation delay of each host's link in a star, host 0 first. Default: link_delay for all.
     pub host_delays: Option<Vec<Duration>>,
-    /// Processing in a switch; counts as part of the far end of the link that enters it. Default: 0ns.
+    /// Processing delay in a switch. It is counted at the far end of the link that enters the switch. Default: 0ns.
     pub switch_delay: Option<Duration>,
-    /// Largest jitter, uniform per data packet, order kept, of switch ports that leave at least as much data behind as
-    /// they send: "1packet" (one packet time at link_rate) or a time; "0ns" is off. Saturated ports with exact clocks
-    /// lock the drop-tail queue behind them to one input. Default: host.jitter.
+    /// Largest jitter of a data packet at a switch port that keeps at least as much data as it sends: "1packet" (one
+    /// packet time at link_rate) or a time; "0ns" is off. It is uniform, and keeps the order. Without it, saturated
+    /// ports with exact clocks can lock the drop-tail queue behind them to one input. Default: host.jitter.
     pub jitter: Option<Jitter>,
     /// Data bytes that a port holds. Default: of the profile.
     pub buffer: Option<Bytes>,
-    /// How many times fewer uplinks than downlinks: at the ToR, or [ToR, aggregation]; of a leaf-spine, the rate of a
-    /// leaf's hosts over that of its uplinks. Default: 1; of a leaf-spine with spines, what these come to.
+    /// How many times fewer uplinks than downlinks: at the ToR, or [ToR, aggregation]. In a leaf-spine: the rate of a
+    /// leaf's hosts divided by the rate of its uplinks. Default: 1; of a leaf-spine with spines, what these come to.
     pub oversubscription: Option<Oversubscription>,
     /// Backbone routers between the sites of a dual_leaf_spine, in place of border switches.
     pub backbone: Option<BackboneText>,
@@ -63,17 +64,17 @@ pub struct TopologyText {
     pub core_border_buffer: Option<Bytes>,
     /// Rate of the links between the switches of a dumbbell or a parking lot. Default: link_rate.
     pub bottleneck_rate: Option<Rate>,
-    /// Propagation of these links, one way; with two_sites it follows from wan.rtt. Default: link_delay.
+    /// One-way propagation delay of these links. With two_sites it follows from wan.rtt. Default: link_delay.
     pub bottleneck_delay: Option<Duration>,
     /// Whether the two sides of a dumbbell are different sites. Default: false.
     pub two_sites: Option<bool>,
     /// The links between the sites.
     pub wan: Option<WanText>,
-    /// From_file: values for the parameters of the file, by name, in place of those that it states. Default: the file's.
+    /// From_file: values for the file's parameters, by name. Default: the file's.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, Parameter>,
-    /// Changes of links, by name or pattern, such as "west-*->east-*": * stands for any text, and both directions are meant. Where
-    /// several fit a link, the last one counts.
+    /// Changes to links, by name or pattern, such as "west-*->east-*". * stands for any text. A change applies to both
+    /// directions. If several patterns match a link, the last one counts.
     #[serde(skip_serializing_if = "LinkChanges::is_empty")]
     pub link: LinkChanges,
 }

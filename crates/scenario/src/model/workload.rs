@@ -28,7 +28,7 @@ pub struct WorkloadText {
     pub receiver: Option<u32>,
     /// Incast: the sending hosts: numbers, ranges, names, or "all" but the receiver.
     pub senders: Option<Hosts>,
-    /// Incast: instead of senders, how many other hosts send, drawn by the seed.
+    /// Incast: instead of senders, how many other hosts send. The seed draws them.
     pub degree: Option<u32>,
     /// Pairs: sending and receiving hosts, such as [[0, 129], [15, 247]].
     pub pairs: Option<Vec<Vec<u32>>>,
@@ -39,9 +39,9 @@ pub struct WorkloadText {
     pub flow_size: Option<Bytes>,
     /// When this part starts. Default: 0us.
     pub start: Option<Duration>,
-    /// Pairs: from the start of one flow to that of the next. Default: 0us.
+    /// Pairs: time from the start of one flow to the start of the next. Default: 0us.
     pub gap: Option<Duration>,
-    /// Incast: by how much at most a flow starts later, drawn for each. Default: 0us.
+    /// Incast: largest delay of the start of each flow, drawn at random. Default: 0us.
     pub spread: Option<Duration>,
     /// Poisson: only flows of this class, "intra" or "inter". Default: both, by the mix. Permutation: "intra", a
     /// permutation inside each site. Default: one over all hosts.
@@ -49,10 +49,10 @@ pub struct WorkloadText {
     pub class: Option<Class>,
     /// Poisson: a built-in distribution, a CSV file (size_bytes,cdf), or { intra = ..., inter = ... }.
     pub sizes: Option<Sizes>,
-    /// Poisson: flows of at least this size have the tag with "-large" behind it. Default: none have.
+    /// Poisson: flows of at least this size get the tag with "-large" appended. Default: none have.
     pub large: Option<Bytes>,
-    /// Poisson: offered load, as a fraction of load_reference. Incast with a degree: incasts come as a Poisson process, and
-    /// their payload is this fraction of what the NICs of all hosts carry.
+    /// Poisson: offered load, as a fraction of load_reference. Incast with a degree: incasts arrive as a Poisson
+    /// process, and their payload is this fraction of the capacity of all NICs.
     pub load: Option<f64>,
     /// Poisson: what the load is a fraction of: "host" (the NICs of all hosts), "wan", "bisection", "receivers" (the NICs
     /// of the receivers) or "tightest" (whichever of these the traffic would fill first). Default: receivers if they are listed,
@@ -65,32 +65,32 @@ pub struct WorkloadText {
     pub mix: Option<Mix>,
     /// Poisson: what the mix counts: "flows" or "bytes". Default: flows.
     pub mix_unit: Option<MixUnit>,
-    /// Poisson: how many flows arrive; with measure.warmup, how many are measured, and arrivals go on until the last of
-    /// them has ended. Pairs: how many flows there are, which the pairs get in turn. Default of pairs: one for each.
+    /// Poisson: how many flows arrive. With measure.warmup: how many are measured; arrivals continue until the last of
+    /// them has finished. Pairs: how many flows there are; the pairs take turns. Default of pairs: one for each.
     pub flows: Option<u64>,
-    /// Poisson: how long flows arrive, instead of flows; with measure.warmup, for how long they are measured. Incast with a
-    /// load: how long incasts come.
+    /// Poisson: instead of flows, how long flows arrive. With measure.warmup: for how long arriving flows are measured.
+    /// Incast with a load: how long incasts arrive.
     pub duration: Option<Duration>,
-    /// Poisson: starts are cut to a multiple of this; "0ns" is off. Default: of the profile.
+    /// Poisson: start times are rounded down to a multiple of this; "0ns" is off. Default: of the profile.
     pub start_granularity: Option<Duration>,
     /// Flows: a CSV or Parquet file with src,dst,size_bytes,start_ns and optionally tag,after,after_delivered,barrier,queue.
     pub file: Option<String>,
     /// Collectives: the hosts that take part, in the order of their ring: numbers, ranges, names or "all".
     pub ranks: Option<Hosts>,
-    /// Collectives: several groups of ranks beside each other, instead of ranks.
+    /// Collectives: instead of ranks, several groups of ranks that run in parallel.
     pub groups: Option<Vec<Hosts>>,
     /// Collectives: "ring" (one peer at a time), "direct" (all peers at once), "pipeline" (a ring whose stages all run at once)
     /// or, of an allreduce, "hierarchical" (rings inside the sites, direct between them). Default: ring; all_to_all: direct.
     pub algorithm: Option<CollectiveAlgorithm>,
-    /// Collectives: how often. Default: 1.
+    /// Collectives: the number of iterations. Default: 1.
     pub iterations: Option<u32>,
-    /// Collectives: what passes on a rank between the end of an iteration and its first send of the next. Default: 0us.
+    /// Collectives: time on each rank between the end of an iteration and its first send of the next one. Default: 0us.
     pub compute_time: Option<Duration>,
-    /// Collectives: whether an iteration begins only when all ranks of all groups have ended the one before. Default:
-    /// true if there is more than one.
+    /// Collectives: whether an iteration starts only when all ranks of all groups have finished the one before.
+    /// Default: true if there is more than one.
     pub barrier: Option<bool>,
-    /// Flows, and collectives with a barrier: how long a notification takes to another host that a flow has ended for
-    /// which others wait: "lookahead" (the shortest delay of a link) or a time. Default: lookahead.
+    /// Flows, and collectives with a barrier: how long it takes to tell another host that a flow it waits for has
+    /// finished: "lookahead" (the shortest delay of a link) or a time. Default: lookahead.
     pub trigger_delay: Option<TriggerDelay>,
 }
 
@@ -103,7 +103,7 @@ pub struct IncastText {
     pub senders: Option<Hosts>,
     /// The receiving host.
     pub receiver: Option<u32>,
-    /// Payload of all of them together; each sends an equal part, rounded up.
+    /// Payload of all senders together. Each sends an equal part, rounded up.
     pub bytes: Option<Bytes>,
     /// The name of its flows in results. Default: incast.
     pub tag: Option<String>,
