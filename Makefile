@@ -69,7 +69,7 @@ BUILT = $${CARGO_TARGET_DIR:-target}
 wheel: $(VENV)/bin/maturin
 	$(VENV)/bin/pip install --quiet 'ziglang>=0.13,<0.18'
 	rm -f out/dist/*.whl
-	PATH="$(abspath $(VENV))/bin:$$PATH" maturin build --release --zig --compatibility manylinux_2_28 --strip --target-dir $(BUILT)/wheel --out out/dist
+	PATH="$(abspath $(VENV))/bin:$$PATH" maturin build --release --locked --zig --compatibility manylinux_2_28 --strip --target-dir $(BUILT)/wheel --out out/dist
 	python3 tools/release.py wheel
 
 # The program, static. Without the cfg, hashing would look for getrandom in a shared libc, find none, and read /dev/urandom.

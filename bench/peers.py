@@ -1,7 +1,7 @@
 """Runs the public htsim simulators and farspan in turn on one machine and on the same traffic; docs/src/peers.md says how
 to build them and how to read the numbers.
 
-usage: peers.py FARSPAN [--uet DIR] [--csg DIR] [--rounds N] [--only NAME]... [--count] [--work DIR] [-o FILE.json]
+usage: peers.py FARSPAN [--uet DIR] [--csg DIR] [--rounds N] [--only NAME]... [--count] [--keep] [--work DIR] [-o FILE.json]
        peers.py FARSPAN --ns3 PROGRAM [--rounds N] [--only NAME]... [--count] [--work DIR] [-o FILE.json]
 
 DIR is a checkout of ultraethernet/uet-htsim or Broadcom/csg-htsim, built. PROGRAM runs ns-3's RDMA fork on the config.txt
@@ -73,6 +73,8 @@ class Scenario:
 
 
 MIB = 1 << 20
+# What of a simulator is kept: the same on every machine.
+KEPT = ["instructions_per_byte", "mean_fct_us", "max_fct_us", "hops"]
 SCENARIOS = [
     Scenario("permutation-128", 8, "permutation", 4 * MIB),
     Scenario("permutation-128-8to1", 8, "permutation", 4 * MIB, (4, 2)),
@@ -293,6 +295,13 @@ def table(results):
     return "\n".join([*lines, "", f"Load average of the last minute, before and after: {loads}."])
 
 
+def keep(farspan, results):
+    """What does not depend on the machine, and which farspan it is of."""
+    version = subprocess.run([farspan, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
+    kept = {name: {"tools": {tool: {key: r[key] for key in KEPT} for tool, r in result["tools"].items()}} for name, result in results.items()}
+    (pathlib.Path(__file__).parent / "peers.json").write_text(json.dumps({"farspan": version, **kept}, indent=1) + "\n")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("farspan", type=pathlib.Path)
@@ -305,7 +314,10 @@ def main():
     p.add_argument("--work", type=pathlib.Path, default=pathlib.Path("out/peers"))
     p.add_argument("--timeout", type=int, default=600, help="seconds for one run")
     p.add_argument("-o", type=pathlib.Path, metavar="FILE.json")
+    p.add_argument("--keep", action="store_true", help="put what was counted into bench/peers.json, which the book draws; takes --count")
     a = p.parse_args()
+    if a.keep and not a.count:
+        p.error("--keep takes --count")
     if not shutil.which("time"):
         sys.exit("GNU time is not here: apt-get install time")
     a.work.mkdir(parents=True, exist_ok=True)
@@ -333,6 +345,8 @@ def main():
     print(table(results))
     if a.o:
         a.o.write_text(json.dumps(results, indent=1) + "\n")
+    if a.keep:
+        keep(a.farspan, results)
 
 
 main()

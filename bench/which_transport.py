@@ -4,7 +4,7 @@ usage: which_transport.py FARSPAN [--jobs N] [--out DIR]     runs four sweeps in
                                                              keeps the numbers in bench/which_transport.json, and writes the page
        which_transport.py [--check]                          writes the page from the kept numbers (or compares it)
 
-About 900 runs, half an hour of CPU time.
+795 runs, half an hour of CPU time.
 """
 import argparse
 import json
@@ -35,6 +35,8 @@ SWEEPS = {
     "site": ["topology/leaf-spine", "--scheme", SITE, "--set", "workload.load=0.6", "--set", "workload.flows=3000",
              "--set", "measure.warmup=5ms", "--grid", f"topology.buffer={','.join(SITE_BUFFERS)}", "--seeds", "1..6"],
 }
+# A share below this is next to nothing.
+DONE = 0.01
 # Both links of the WAN in wan.toml.
 CAPACITY = 20e9
 
@@ -47,7 +49,7 @@ def capacity_share(row):
 
 # Of each sweep: the columns that name a point, and what is kept of a run.
 KEEP = {
-    "wan": (["topology.wan.rtt", LOSS], {"share": capacity_share}),
+    "wan": (["topology.wan.rtt", LOSS], {"share": capacity_share, "efficiency": lambda row: row["bytes_efficiency"]}),
     "startup": ([LOSS], {"share": capacity_share}),
     "buffer": (["topology.wan.buffer"], {"share": capacity_share, "delay_us": lambda row: row["queues_packet_delay_p99_us"]}),
     "site": (["topology.buffer"], {"p99": lambda row: row["fct_all_slowdown_p99"], "delay_us": lambda row: row["queues_packet_delay_p99_us"]}),
@@ -73,17 +75,17 @@ def run(binary, name, out, jobs):
 
 
 def cells(kept, name, column, write):
-    """A row a scheme, a column a point; the best of a column, and what is within 5% of it, in bold."""
+    """A row a scheme, a column a point; the best of a column, and what is within 5% of it, in bold. A run that is not done, or carries
+    next to nothing, has no other number than its share."""
     rows = kept[name]
     schemes = list(dict.fromkeys(row["at"][0] for row in rows))
     points = list(dict.fromkeys(tuple(row["at"][1:]) for row in rows))
-    value = {tuple(row["at"]): row[column] for row in rows}
-    more = column == "share"
+    value = {tuple(row["at"]): row[column] for row in rows if column == "share" or row.get("share", 1) >= DONE}
+    more = column in ("share", "efficiency")
     for scheme in schemes:
         line = []
         for point in points:
-            mine, all_of = value[(scheme, *point)], [value[(other, *point)] for other in schemes]
-            known = [one for one in all_of if one]
+            mine, known = value.get((scheme, *point)), [value[(other, *point)] for other in schemes if value.get((other, *point))]
             best = bool(known) and bool(mine) and (mine >= 0.95 * max(known) if more else mine <= 1.05 * min(known))
             text = write(mine)
             line.append((point, f"**{text}**" if best else text))
@@ -91,7 +93,7 @@ def cells(kept, name, column, write):
 
 
 def share(value):
-    return "not done" if not value else "<1%" if value < 0.01 else f"{value:.0%}"
+    return "not done" if not value else "<1%" if value < DONE else f"{value:.0%}"
 
 
 def delay(value):
@@ -104,6 +106,9 @@ def tables(kept):
     for rtt in RTTS:
         rows = [[f"`{scheme}`", *(text for point, text in line if point[0] == rtt)] for scheme, line in by_scheme]
         yield f"wan {rtt}", made_part.table(["scheme", *(f"loss {loss:.2%}" if loss else "no loss" for loss in LOSSES)], rows)
+    sent = list(cells(kept, "wan", "efficiency", lambda value: "-" if value is None else f"{value:.0%}"))
+    rows = [[f"`{scheme}`", *(text for (_, loss), text in line if loss == LOSSES[0])] for scheme, line in sent]
+    yield "efficiency", made_part.table(["scheme", *RTTS], rows)
     always = {point: text for scheme, line in by_scheme if scheme == "bbr" for point, text in line}
     late = [text for _, line in cells(kept, "startup", "share", share) for _, text in line]
     plain = [["from the start", *(always[("40ms", loss)].strip("*") for loss in LOSSES)], ["after 1 s", *(text.strip("*") for text in late)]]

@@ -196,6 +196,8 @@ def run(command, lines=None):
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(["bash", "-c", command], cwd=folder, env={**os.environ, "PATH": path}, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+    if done.returncode:
+        sys.exit(f"exit code {done.returncode}: {command}\n{done.stdout}")
     output = re.sub(r"(simulated in |peak memory )[\d.]+", r"\1…", done.stdout).rstrip("\n").split("\n")
     shown, last = [], 0
     for span in (lines or f"1-{len(output)}").split(","):
@@ -290,7 +292,7 @@ def anchors(path):
 
 
 def dead_links():
-    for page in sorted(BOOK.rglob("*.md")):
+    for page in [*sorted(ROOT.glob("*.md")), *sorted(BOOK.rglob("*.md"))]:
         text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.S)
         for link in re.findall(r"\]\(([^)\s]+)\)", text):
             name, _, anchor = link.partition("#")
@@ -298,7 +300,7 @@ def dead_links():
                 continue
             target = (page.parent / name).resolve() if name else page
             if not target.is_file() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
-                yield f"{page.relative_to(BOOK)} -> {link}"
+                yield f"{os.path.relpath(page, BOOK)} -> {link}"
 
 
 def lost():

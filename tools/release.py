@@ -80,8 +80,9 @@ def third_parties():
             continue
         crate = f"{package['name']} {package['version']}"
         listed.append(f"{crate}: {package['license']}\n")
-        for path in sorted(pathlib.Path(package["manifest_path"]).parent.glob("*")):
-            if path.is_file() and re.match(r"(?i)licen[cs]e|copying|notice|unlicense", path.name):
+        # Of some crates the C library that they bring has a licence of its own, below.
+        for path in sorted(pathlib.Path(package["manifest_path"]).parent.rglob("*")):
+            if path.is_file() and re.match(r"(?i)(licen[cs]e|copying|notice|unlicense)(?!.*\.(rs|py|c|h|sh)$)", path.name):
                 texts.setdefault(path.read_text(errors="replace").strip(), []).append(crate)
     for package in SYSTEM:
         path = pathlib.Path("/usr/share/doc", package, "copyright")
@@ -141,8 +142,9 @@ def pack(binary):
 def main(what, *words):
     DIST.mkdir(parents=True, exist_ok=True)
     if what == "wheel":
-        for wheel in DIST.glob("*.whl"):
-            check_wheel(wheel)
+        wheels = list(DIST.glob("*.whl"))
+        refuse_unless(len(wheels) == 1, f"{len(wheels)} wheels in {DIST}: run `make wheel`")
+        check_wheel(*wheels)
     elif what == "program":
         check_program(*words)
         pack(*words)

@@ -237,7 +237,7 @@ def asked(control: type[Control]) -> Asked:
         sent="sent" in needs,
         send_record="send_record" in needs,
         pull_rate=_number(control, "pull_rate", 0.0, 1.0, "a part of the line rate") if "pull" in needs else None,
-        cnp_interval_ps=int(_number(control, "cnp_interval_ps", 0, 10**12, "ps")) if "cnp" in needs else None,
+        cnp_interval_ps=_whole(control, "cnp_interval_ps", 10**12, "ps") if "cnp" in needs else None,
         telemetry=_kind(control) if "telemetry" in needs else "none",
         arrival="arrival" in needs,
         nacks=answers if _has(control, "lower") else "only",
@@ -291,6 +291,13 @@ def _number(control: type[Control], name: str, above: float, most: float, unit: 
     value: Any = getattr(control, name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not above < value <= most:
         raise _refused(control, f"has {name} = {value!r}", f"give {unit}, above {above:g}, up to {most:g}")
+    return value
+
+
+def _whole(control: type[Control], name: str, most: int, unit: str) -> int:
+    value: Any = getattr(control, name)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= most:
+        raise _refused(control, f"has {name} = {value!r}", f"give a whole number of {unit}, from 1 up to {most}")
     return value
 
 

@@ -1,18 +1,20 @@
 //! `farspan bundle`.
 
-use crate::figure_runs::{RunningArgs, failed, parameters, points, run_points, size};
-use crate::format::Table;
+use crate::figure_runs::{RunningArgs, parameters, points, run_points, size};
+use crate::format::{Table, counted};
 use crate::version::features;
 use crate::{Failure, Itself, output, reproduce};
 use clap::Args;
 use farspan_files::NewFile;
 use farspan_ledger::{
-    Build, Bundle, BundleCheck, BundledRun, Difference, Figure, LoadError, Manifest, PackError, Size, select,
+    Build, Bundle, BundleCheck, BundledRun, Difference, Figure, LoadError, Manifest, PackError, Run, Size,
+    select,
 };
 use farspan_scenario::{Request, ScenarioError};
 use farspan_sweep::{Finished, Point, Program, Row, Store, encode_data_set};
 use farspan_world::clock::now;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `bundle`.
@@ -79,6 +81,9 @@ fn make(args: &BundleArgs, name: &str, place: &Path, program: &Program) -> Resul
         format!("{}: cannot be written ({error}): choose another -o, or make room", place.display())
     };
     // A place that cannot be written is refused before the runs.
+    if place.is_dir() {
+        return Err(Failure::BadInput(format!("{}: is a folder; give a file to -o", place.display())));
+    }
     drop(NewFile::at(place).map_err(|error| Failure::BadInput(unwritable(error)))?);
     let plan = figure.plan(args.size);
     let points = points(&figure, &plan)?;
@@ -97,10 +102,10 @@ fn make(args: &BundleArgs, name: &str, place: &Path, program: &Program) -> Resul
     if !args.running.json {
         let manifest = bundle.manifest();
         output::text(&format!(
-            "{}\n{} files and {} runs in {}\n`farspan bundle --check {}` runs it again: {:.1} s of one core here\n",
+            "{}\n{} files and {} in {}\n`farspan bundle --check {}` runs it again: {:.1} s of one core here\n",
             reproduce::table(&record),
             bundle.files(),
-            manifest.runs.len(),
+            counted(manifest.runs.len(), "run"),
             place.display(),
             place.display(),
             manifest.run_time_s
@@ -137,7 +142,10 @@ fn loaded<'a>(
 ) -> Result<Vec<BundledRun>, Failure> {
     let errors: Vec<&String> = finished.iter().filter_map(|done| done.result.as_ref().err()).collect();
     if let Some(first) = errors.first() {
-        return Err(failed(errors.len(), first));
+        return Err(Failure::Failed(format!(
+            "{} failed, so there is no bundle; the first error: {first}",
+            counted(errors.len(), "run")
+        )));
     }
     let load = |((case, arm, seed), done): ((&str, &str, u64), &Finished)| {
         BundledRun::load(figure, case, arm, seed, &done.folder)
@@ -181,7 +189,13 @@ fn check(args: &BundleArgs, file: &Path, program: &Program) -> Result<(), Failur
     let store = Store::open(folder, program)?;
     let unpacked = unpack(&bundle, &store)?;
     let points = bundled_points(manifest, &unpacked)?;
-    let finished = run_points(&points, &store, manifest.size, false, &args.running)?;
+    let finished =
+        run_points(&points, &store, manifest.size, false, &args.running).map_err(
+            |failure| match failure {
+                Failure::InterruptedFigure { .. } => Failure::InterruptedFigure { kept: false },
+                other => other,
+            },
+        )?;
     let names = manifest.runs.iter().map(|run| (run.case.as_str(), run.arm.as_str(), run.seed));
     let runs = loaded(&figure, names, &finished)?;
     let pack = |build: &Build, runs: &[BundledRun]| {
@@ -190,19 +204,24 @@ fn check(args: &BundleArgs, file: &Path, program: &Program) -> Result<(), Failur
     let this = build();
     let rerun = pack(&this, &runs)?;
     let remade = if manifest.build.is(&this) { Some(pack(&manifest.build, &bundle.runs())?) } else { None };
-    let checked = bundle.compare(remade.as_ref(), &rerun);
+    let mut checked = bundle.compare(remade.as_ref(), &rerun);
+    let mut unlike_plan = beside_plan(&figure, manifest, &points)?;
+    if checked.same_build {
+        checked.differences.append(&mut unlike_plan);
+    }
+    let seconds = began.elapsed().as_secs_f64();
     if args.running.json {
-        output::json(&document(manifest, &this, &checked, began.elapsed().as_secs_f64()));
+        output::json(&document(manifest, &this, &checked, &unlike_plan, seconds));
     } else {
-        output::text(&told(manifest, &this, &checked, began.elapsed().as_secs_f64()));
+        output::text(&told(manifest, &this, &checked, &unlike_plan, seconds));
     }
     match checked.differences.first() {
         None => Ok(()),
         Some(first) => Err(Failure::Unheld(format!(
-            "{}: {} differences; the first one: {}: {} in the bundle, {} now",
+            "{}: {}; the first one: {}: {} in the bundle, {} now",
             file.display(),
-            checked.differences.len(),
-            first.place,
+            counted(checked.differences.len(), "difference"),
+            one_line(&first.place),
             first.bundle,
             first.now
         ))),
@@ -235,8 +254,40 @@ fn bundled_points(manifest: &Manifest, unpacked: &Path) -> Result<Vec<Point>, Sc
     manifest.runs.iter().map(point).collect()
 }
 
-fn document(manifest: &Manifest, this: &Build, checked: &BundleCheck, seconds: f64) -> Value {
+/// In what the bundle is not as this build plans the figure at its size: runs that it lacks, and scenarios that are other ones. The
+/// plan of another build may be another one.
+fn beside_plan(figure: &Figure, manifest: &Manifest, points: &[Point]) -> Result<Vec<Difference>, Failure> {
+    let plan = figure.plan(manifest.size);
+    let bundled: BTreeMap<(&str, &str, u64), &Point> = manifest
+        .runs
+        .iter()
+        .zip(points)
+        .map(|(run, point)| ((&*run.case, &*run.arm, run.seed), point))
+        .collect();
+    let planned = self::points(figure, &plan)?;
+    let difference = |(run, planned): (&Run, &Point)| {
+        let (case, arm) = (&*figure.cases[run.case].name, &*figure.arms[run.arm].name);
+        let place = format!("{case}, {arm}, seed {}: the scenario, by its hash", run.seed);
+        let bundle = bundled.get(&(case, arm, run.seed)).map(|point| point.identity());
+        let shown = |identity: u64| Value::String(format!("{identity:016x}"));
+        (bundle != Some(planned.identity())).then(|| Difference {
+            place,
+            bundle: bundle.map_or(Value::Null, shown),
+            now: shown(planned.identity()),
+        })
+    };
+    Ok(plan.iter().zip(&planned).filter_map(difference).collect())
+}
+
+fn document(
+    manifest: &Manifest,
+    this: &Build,
+    checked: &BundleCheck,
+    unlike_plan: &[Difference],
+    seconds: f64,
+) -> Value {
     let mut document = json!(checked);
+    document["unlike_plan"] = json!(unlike_plan);
     document["figure"] = json!(manifest.figure);
     document["size"] = json!(manifest.size);
     document["holds"] = checked.differences.is_empty().into();
@@ -246,7 +297,13 @@ fn document(manifest: &Manifest, this: &Build, checked: &BundleCheck, seconds: f
     document
 }
 
-fn told(manifest: &Manifest, this: &Build, checked: &BundleCheck, seconds: f64) -> String {
+fn told(
+    manifest: &Manifest,
+    this: &Build,
+    checked: &BundleCheck,
+    unlike_plan: &[Difference],
+    seconds: f64,
+) -> String {
     let named = |build: &Build| format!("farspan {} (commit {})", build.farspan_version, build.commit);
     let by = match checked.same_build {
         true => format!("made and run again by {}", named(this)),
@@ -257,7 +314,7 @@ fn told(manifest: &Manifest, this: &Build, checked: &BundleCheck, seconds: f64) 
     for claim in &checked.claims {
         let band = format!("{} to {}", shown(&claim.low), shown(&claim.high));
         claims.row([
-            claim.id.clone(),
+            one_line(&claim.id),
             shown(&claim.measured),
             shown(&claim.measured_now),
             band,
@@ -266,14 +323,27 @@ fn told(manifest: &Manifest, this: &Build, checked: &BundleCheck, seconds: f64) 
         ]);
     }
     format!(
-        "{}, size {}, runs: {}, in {seconds:.1} s\n{by}\n\n{}\nruns with equal digests: {equal} of {}\n{}",
+        "{}, size {}, runs: {}, in {seconds:.1} s\n{by}\n\n{}\nruns with equal digests: {equal} of {}\n{}{}",
         manifest.figure,
         manifest.size.name(),
         checked.runs.len(),
         claims.render(&[]),
         checked.runs.len(),
+        planned_otherwise(unlike_plan),
         differences(&checked.differences)
     )
+}
+
+/// A note on runs that this build plans otherwise.
+fn planned_otherwise(unlike_plan: &[Difference]) -> String {
+    let absent = unlike_plan.iter().filter(|difference| difference.bundle.is_null()).count();
+    match unlike_plan.len() {
+        0 => String::new(),
+        all => format!(
+            "note: this build plans the figure otherwise: {absent} of its runs are not in the bundle, {} have another scenario\n",
+            all - absent
+        ),
+    }
 }
 
 fn differences(all: &[Difference]) -> String {
@@ -282,7 +352,7 @@ fn differences(all: &[Difference]) -> String {
     }
     let mut table = Table::new(["what differs", "bundle", "now"]);
     for difference in all.iter().take(SHOWN) {
-        table.row([difference.place.clone(), shown(&difference.bundle), shown(&difference.now)]);
+        table.row([one_line(&difference.place), shown(&difference.bundle), shown(&difference.now)]);
     }
     let more = match all.len().saturating_sub(SHOWN) {
         0 => String::new(),
@@ -291,11 +361,16 @@ fn differences(all: &[Difference]) -> String {
     format!("\n{}{more}", table.render(&[]))
 }
 
+/// What an archive says, which may be anything, on one line.
+fn one_line(words: &str) -> String {
+    words.replace(char::is_control, " ")
+}
+
 /// A value in a table.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
-        Value::String(text) => text.clone(),
+        Value::String(text) => one_line(text),
         other => other.to_string(),
     }
 }

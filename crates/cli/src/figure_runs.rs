@@ -65,7 +65,7 @@ pub fn run_points(
     let finished = execute(points, store, &options, &display)?;
     drop(display);
     if interrupted() && finished.len() < points.len() {
-        return Err(Failure::Interrupted);
+        return Err(Failure::InterruptedFigure { kept: true });
     }
     Ok(finished)
 }

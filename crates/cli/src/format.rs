@@ -52,6 +52,11 @@ pub fn number(value: Option<f64>) -> String {
     value.map_or_else(|| NONE.to_owned(), digits)
 }
 
+/// So many things of a name.
+pub fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A count, exact, with a comma between thousands; the median of an even number of counts may lie half way.
 pub fn count(value: Option<f64>) -> String {
     let Some(value) = value else { return NONE.to_owned() };

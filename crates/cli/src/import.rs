@@ -1,6 +1,7 @@
 //! `farspan import`.
 
 use crate::args::{CmArgs, HpccArgs, ImportArgs, ImportFormat, TopoArgs, unknown_format};
+use crate::format::counted;
 use crate::{Failure, output};
 use farspan_formats::{Format, cm, hpcc, htsim, list};
 use std::io::Read as _;
@@ -61,10 +62,6 @@ fn topology(args: &TopoArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn count(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 /// Why a unit is needed, and which.
 fn no_time_unit(file: &Path) -> String {
     format!(
@@ -89,12 +86,12 @@ fn connection_matrix(args: &CmArgs) -> Result<(), Failure> {
     };
     list::save(out, &matrix.rows).map_err(|error| Failure::Failed(error.to_string()))?;
     let hosts =
-        matrix.hosts.map_or(String::new(), |hosts| format!(", for {}", count(hosts as usize, "host")));
+        matrix.hosts.map_or(String::new(), |hosts| format!(", for {}", counted(hosts as usize, "host")));
     output::text(&format!(
         "wrote {}: {}, {}{hosts}; next: write a scenario with kind = \"flows\" and this file; {CONSTANTS}\n",
         out.display(),
-        count(matrix.rows.len(), "flow"),
-        count(matrix.triggers, "trigger"),
+        counted(matrix.rows.len(), "flow"),
+        counted(matrix.triggers, "trigger"),
     ));
     Ok(())
 }
@@ -168,9 +165,9 @@ fn scenario(args: &HpccArgs) -> Result<(), Failure> {
         files.scenario.display(),
         ScenarioFiles::name(&files.topology),
         ScenarioFiles::name(&files.flows),
-        count(imported.hosts, "host"),
+        counted(imported.hosts, "host"),
         switches,
-        count(imported.rows.len(), "flow"),
+        counted(imported.rows.len(), "flow"),
         files.scenario.display(),
     ));
     Ok(())

@@ -87,6 +87,11 @@ enum Failure {
     Interrupted,
     /// A sweep was interrupted; its whole runs stay: 130.
     InterruptedSweep,
+    /// The runs of a figure were interrupted: 130.
+    InterruptedFigure {
+        /// Whether whole ones stay.
+        kept: bool,
+    },
     /// An invariant does not hold: 101, the code of panics.
     Bug(bug::Bug),
 }
@@ -103,6 +108,10 @@ impl Failure {
             Self::Program(message, code) => (message, code),
             Self::Interrupted => ("interrupted; the results so far are marked partial".to_owned(), 130),
             Self::InterruptedSweep => ("interrupted; run the same command again to continue".to_owned(), 130),
+            Self::InterruptedFigure { kept: true } => {
+                ("interrupted; complete runs are kept, and --resume skips them".to_owned(), 130)
+            }
+            Self::InterruptedFigure { kept: false } => ("interrupted; nothing was compared".to_owned(), 130),
             Self::Bug(bug) => (bug.to_string(), 101),
         }
     }

@@ -26,5 +26,6 @@ pub fn bundle(data: &[u8]) {
     let of_numbers = check.differences.iter().find(|difference| !difference.place.contains("SHA-256"));
     assert_eq!(of_numbers, None, "it differs from itself");
     assert_eq!(read.runs().len(), read.manifest().runs.len());
-    drop((read.record(), read.runs().iter().map(|run| run.document().is_ok()).count()));
+    drop(read.record());
+    read.runs().iter().for_each(|run| drop(run.document()));
 }

@@ -54,6 +54,23 @@ fn a_bundle_runs_again_and_a_changed_number_is_found() {
     let said = stdout(&output);
     assert!(said.contains("0123456789abcdef") && said.contains(digest), "both values: {said}");
     assert!(said.contains("manifest.json: SHA-256"), "{said}");
+
+    // One run less, as if it had never been planned.
+    let mut fewer: Value = serde_json::from_str(&text).unwrap();
+    let runs = fewer["runs"].as_array_mut().unwrap();
+    let left_out = runs.pop().unwrap();
+    fs::write(&path, fewer.to_string()).unwrap();
+    fs::remove_dir_all(unpacked.join(left_out["folder"].as_str().unwrap())).unwrap();
+    repacked(&unpacked, &forged);
+    let output = farspan(&["bundle", "--check", &forged, "--quiet"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let place = format!(
+        "{}, {}, seed {}: the scenario",
+        left_out["case"].as_str().unwrap(),
+        left_out["arm"].as_str().unwrap(),
+        left_out["seed"]
+    );
+    assert!(stdout(&output).contains(&place), "{place}: {}", stdout(&output));
 }
 
 #[test]
@@ -82,6 +99,7 @@ fn what_is_no_bundle_is_refused_before_anything_runs() {
         (check(&folder.path("absent")), "cannot be read"),
         (make(&["bundle", FIGURE, "-o", &nowhere]), "cannot be written"),
         (make(&["bundle", FIGURE, "-o", &file, "--runs", &foreign]), "choose a new folder"),
+        (make(&["bundle", FIGURE, "-o", &foreign]), "is a folder"),
         (make(&["bundle", "oscar", "-o", &file]), "a bundle holds one"),
         (make(&["bundle", "oscar/fig", "-o", &file]), "did you mean"),
         (make(&["bundle", FIGURE]), "--output"),

@@ -65,7 +65,7 @@ pub(super) fn unpack(mut from: impl Read) -> Result<Files, BundleError> {
         let path = plain(&name).ok_or_else(|| BundleError::Unsafe(name.clone()))?;
         match entry.header().entry_type() {
             tar::EntryType::Directory => continue,
-            tar::EntryType::Regular => {}
+            tar::EntryType::Regular if !path.is_empty() => {}
             _ => return Err(BundleError::Unsafe(name)),
         }
         let mut content = Vec::new();
@@ -77,7 +77,12 @@ pub(super) fn unpack(mut from: impl Read) -> Result<Files, BundleError> {
             return Err(BundleError::Damaged(format!("{name} is there twice")));
         }
     }
-    Ok(files)
+    let folders =
+        |path: &str| path.match_indices('/').map(|(at, _)| path[..at].to_owned()).collect::<Vec<_>>();
+    match files.keys().flat_map(|path| folders(path)).find(|folder| files.contains_key(folder)) {
+        Some(both) => Err(BundleError::Damaged(format!("{both} is a file and a folder"))),
+        None => Ok(files),
+    }
 }
 
 /// A path that stays where it is unpacked, without its dots; `None` of one that does not.

@@ -88,9 +88,9 @@ impl Bundle {
     pub fn read(from: impl Read) -> Result<Self, BundleError> {
         let unpacked = archive::unpack(from)?;
         // Who packs it anew may give the folder another name, or none.
-        let top = unpacked.keys().filter_map(|path| path.strip_suffix(MANIFEST)).min_by_key(|top| top.len());
-        let top =
-            top.filter(|top| top.is_empty() || top.ends_with('/')).ok_or(BundleError::Foreign)?.to_owned();
+        let tops = unpacked.keys().filter_map(|path| path.strip_suffix(MANIFEST));
+        let top = tops.filter(|top| top.is_empty() || top.ends_with('/')).min_by_key(|top| top.len());
+        let top = top.ok_or(BundleError::Foreign)?.to_owned();
         let inside = |(path, bytes): (String, Vec<u8>)| Some((path.strip_prefix(&top)?.to_owned(), bytes));
         let files: Files = unpacked.into_iter().filter_map(inside).collect();
         let text = &files[MANIFEST];
@@ -119,9 +119,9 @@ impl Bundle {
             let Some(bytes) = self.files.get(&path) else {
                 return Err(BundleError::Damaged(format!("{path} is missing")));
             };
-            let is_json = path.ends_with(".json");
-            if is_json && serde_json::from_slice::<serde_json::Value>(bytes).is_err() {
-                return Err(BundleError::Damaged(format!("{path} is no JSON")));
+            let is_object = || serde_json::from_slice::<serde_json::Map<_, _>>(bytes).is_ok();
+            if path.ends_with(".json") && !is_object() {
+                return Err(BundleError::Damaged(format!("{path} is no JSON object")));
             }
         }
         if self.manifest.runs.is_empty() {

@@ -260,9 +260,18 @@ fn what_is_no_whole_bundle_is_refused() {
         let error = Bundle::read(packed(&files).as_slice()).unwrap_err();
         assert!(error.to_string().contains(&format!("{path} is missing")), "{error}");
     }
+    for (path, text) in [
+        ("claims.json", "{"),
+        ("runs/default/gemini/s6/summary.json", "[]"),
+        ("claims.json/x", "a file where a folder is"),
+    ] {
+        let mut files = unpacked(&made);
+        files.insert(path.to_owned(), text.into());
+        assert!(matches!(Bundle::read(packed(&files).as_slice()), Err(BundleError::Damaged(_))), "{path}");
+    }
     let mut files = unpacked(&made);
-    files.insert("claims.json".to_owned(), b"{".to_vec());
-    assert!(matches!(Bundle::read(packed(&files).as_slice()), Err(BundleError::Damaged(_))));
+    files.insert("a-manifest.json".to_owned(), b"{}".to_vec());
+    assert!(Bundle::read(packed(&files).as_slice()).is_ok(), "another file whose name ends alike");
     files.insert("manifest.json".to_owned(), b"{\"format\": 9, \"farspan_version\": \"7.1\"}".to_vec());
     let error = Bundle::read(packed(&files).as_slice()).unwrap_err();
     assert!(
