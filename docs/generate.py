@@ -3,7 +3,7 @@ runs, what follows from docs/ledger.json (which `farspan reproduce --accept` wri
 selector or coding), `file PATH [ANCHOR]` (PATH from the page; ANCHOR between `ANCHOR:` and `ANCHOR_END:` in comments of it) or
 `detectors TABLE` (of frontier.py) or `kernel sums` and `kernel CONTROL` (of the runs in bench/kernel.json), or `deviations NAME...`:
 the constants of these controls, path selectors and codings in which the profiles differ, with the effects in bench/deviations.json,
-or `scenarios`, those that are built in, `peers` (of bench/peers.json), or `run COMMAND` and `lines 1-3,7 COMMAND`: a command of farspan in an empty folder and its output, all or some lines. Seconds and
+or `scenarios`, those that are built in, `peers` (of bench/peers.json), or `run COMMAND` and `lines 1-3,7 COMMAND`: a command of farspan in an empty folder and its output, all or some lines, and `run-2 COMMAND`: one that ends with 2. Seconds and
 memory in it are left out. The text itself stands in the page, so that a forge shows it too.
 
 usage: generate.py BINARY [--quick | --check]     --quick leaves the bars of small runs as they are; --check does so and writes
@@ -189,15 +189,15 @@ def deviations(names):
     return markdown(["constant", "paper: `paper` runs it", "code: `artifact` runs it", "effect of the code's alone, in `paper`"], rows)
 
 
-def run(command, lines=None):
-    """The command and its output, or of that the lines in `lines` (`1-3,7`). Seconds and memory are left out: they differ from run to
+def run(command, lines=None, code=0):
+    """The command, which ends with `code`, and its output, or of that the lines in `lines` (`1-3,7`). Seconds and memory are left out: they differ from run to
     run."""
     path = f"{pathlib.Path(sys.argv[1]).resolve().parent}:{os.environ['PATH']}"
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(["bash", "-c", command], cwd=folder, env={**os.environ, "PATH": path}, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
-    if done.returncode:
-        sys.exit(f"exit code {done.returncode}: {command}\n{done.stdout}")
+    if done.returncode != code:
+        sys.exit(f"exit code {done.returncode}, and the page says {code}: {command}\n{done.stdout}")
     output = re.sub(r"(simulated in |peak memory )[\d.]+", r"\1…", done.stdout).rstrip("\n").split("\n")
     shown, last = [], 0
     for span in (lines or f"1-{len(output)}").split(","):
@@ -226,8 +226,8 @@ def part(page, kind, name=None, *more):
     if kind == "peers":
         ours = dict(peers())["farspan"]
         return markdown(["simulator", "instructions a payload byte", "to farspan's"], [[of, f"{n:.2f}", f"{n / ours:.1f}"] for of, n in peers()])
-    if kind == "run":
-        return run(" ".join([name, *more]))
+    if kind.startswith("run"):
+        return run(" ".join([name, *more]), code=int(kind.removeprefix("run").removeprefix("-") or 0))
     if kind == "lines":
         return run(" ".join(more), name)
     anchor = more[0] if more else None

@@ -1,10 +1,12 @@
 """Checks what `make wheel` and `make dist` built, and packs a release into out/dist.
 
-usage: release.py wheel                  the wheel there: its tag, and the libraries and symbols that its code asks the system for
+usage: release.py wheel                  the wheel there: its tag, and the libraries and symbols that its code asks the system for; puts the
+                                         licences of what is linked into it
        release.py program BINARY         that the program is static; packs it with pages, completions and licences
        release.py notes                  the notes alone: the changelog's newest section, which must be this release's
 All write the notes, and the checksums of all that is there. Ends with 1 where a check fails.
 """
+import base64
 import gzip
 import hashlib
 import json
@@ -50,12 +52,30 @@ def check_wheel(wheel):
         code = [name for name in files.namelist() if ".so" in name]
         refuse_unless(code == ["farspan/_farspan.abi3.so"], f"{wheel.name}: its code is {code}")
         needs, newest = asked(files.extract(code[0], folder))
+        licences = files.read(f"farspan-{VERSION}.dist-info/licenses/THIRD-PARTY.txt").decode()
         metadata = files.read(f"farspan-{VERSION}.dist-info/METADATA").decode()
     required = [line for line in metadata.splitlines() if line.startswith("Requires-Dist:") and "extra ==" not in line]
     refuse_unless(not required, f"{wheel.name}: the plain package requires {required}")
+    refuse_unless(all(name in licences for name in ("jemalloc", "zstd", "parquet")), f"{wheel.name}: lacks licences of what is linked in")
     refuse_unless(needs <= PROMISED, f"{wheel.name}: it needs {sorted(needs - PROMISED)}, which no manylinux promises")
     refuse_unless(newest <= GLIBC, f"{wheel.name}: it asks for glibc {dotted(newest)}")
     print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, asks for glibc {dotted(newest)} and {', '.join(sorted(needs))}")
+
+
+def license_wheel(wheel):
+    """Puts the licences of what is linked in into the wheel."""
+    info, text = f"farspan-{VERSION}.dist-info", third_parties([], "-p", "farspan-python").encode()
+    name, record = f"{info}/licenses/THIRD-PARTY.txt", f"{info}/RECORD"
+    digest = base64.urlsafe_b64encode(hashlib.sha256(text).digest()).rstrip(b"=").decode()
+    licensed = wheel.with_suffix(".part")
+    with zipfile.ZipFile(wheel) as before, zipfile.ZipFile(licensed, "w", zipfile.ZIP_DEFLATED) as after:
+        for entry in before.infolist():
+            if entry.filename not in (name, record):
+                after.writestr(entry, before.read(entry))
+        after.writestr(name, text)
+        lines = [line for line in before.read(record).decode().splitlines() if not line.startswith(f"{name},")]
+        after.writestr(record, "\n".join([*lines, f"{name},sha256={digest},{len(text)}", ""]))
+    licensed.replace(wheel)
 
 
 def asked(library):
@@ -70,10 +90,10 @@ def check_program(binary):
     refuse_unless(not needs and "INTERP" not in output("readelf", "--wide", "--program-headers", binary), f"{binary} is not static: it needs {needs}")
 
 
-def third_parties():
-    """The licences of what is linked into the program, each text once under the crates that have it."""
-    wanted = {tuple(line.split(" ")[:2]) for line in output("cargo", "tree", "--locked", "-p", "farspan-cli", "--features", "kernel", "-e", "normal", "--prefix", "none").splitlines()}
-    packages = json.loads(output("cargo", "metadata", "--locked", "--format-version", "1"))["packages"]
+def third_parties(system, *words):
+    """The licences of what is linked in (crates, by words for cargo, and the system's packages), each text once under those that have it."""
+    wanted = {tuple(line.split(" ")[:2]) for line in output("cargo", "tree", "--locked", *words, "-e", "normal", "--prefix", "none").splitlines()}
+    packages = json.loads(output("cargo", "metadata", "--locked", "--all-features", "--format-version", "1"))["packages"]
     texts, listed = {}, []
     for package in sorted(packages, key=lambda package: package["name"]):
         if (package["name"], f"v{package['version']}") not in wanted or package["source"] is None:
@@ -84,7 +104,7 @@ def third_parties():
         for path in sorted(pathlib.Path(package["manifest_path"]).parent.rglob("*")):
             if path.is_file() and re.match(r"(?i)(licen[cs]e|copying|notice|unlicense)(?!.*\.(rs|py|c|h|sh)$)", path.name):
                 texts.setdefault(path.read_text(errors="replace").strip(), []).append(crate)
-    for package in SYSTEM:
+    for package in system:
         path = pathlib.Path("/usr/share/doc", package, "copyright")
         refuse_unless(path.is_file(), f"{path} is missing: the licence of what is linked in")
         listed.append(f"{package} (Debian's): see below\n")
@@ -112,7 +132,7 @@ def laid_out(binary, folder):
     for page in PAGES:
         text = (ROOT / page).read_text()
         (folder / page).write_text(absolute(text) if page.endswith(".md") else text)
-    (folder / "THIRD-PARTY.txt").write_text(third_parties())
+    (folder / "THIRD-PARTY.txt").write_text(third_parties(SYSTEM, "-p", "farspan-cli", "--features", "kernel"))
     (folder / "completions").mkdir()
     for shell, file in {"bash": "farspan.bash", "zsh": "_farspan", "fish": "farspan.fish"}.items():
         (folder / "completions" / file).write_text(output(binary, "completions", shell))
@@ -144,6 +164,7 @@ def main(what, *words):
     if what == "wheel":
         wheels = list(DIST.glob("*.whl"))
         refuse_unless(len(wheels) == 1, f"{len(wheels)} wheels in {DIST}: run `make wheel`")
+        license_wheel(*wheels)
         check_wheel(*wheels)
     elif what == "program":
         check_program(*words)

@@ -8,20 +8,22 @@ import zipfile
 import release
 
 NAME = f"farspan-{release.VERSION}-cp311-abi3-manylinux_2_28_x86_64.whl"
+INFO = f"farspan-{release.VERSION}.dist-info"
 METADATA = "Metadata-Version: 2.4\nName: farspan\nRequires-Dist: rich>=13 ; extra == 'progress'\n"
 # Asks for glibc 2.25, which was the first with this function.
 SOURCE = "int getentropy(void *, unsigned long); int entropy(void *buffer) { return getentropy(buffer, 1); }"
 
 
 class Wheels(unittest.TestCase):
-    def refusal(self, name=NAME, metadata=METADATA, code="farspan/_farspan.abi3.so", links=("-lc",)):
+    def refusal(self, name=NAME, metadata=METADATA, code="farspan/_farspan.abi3.so", links=("-lc",), licences="jemalloc, zstd, parquet"):
         """What a wheel is refused for, or None."""
         with tempfile.TemporaryDirectory() as folder:
             wheel, library = pathlib.Path(folder, name), pathlib.Path(folder, "library")
             subprocess.run(["cc", "-shared", "-fPIC", "-Wl,--no-as-needed", "-x", "c", "-", "-o", library, *links], input=SOURCE, text=True, check=True)
             with zipfile.ZipFile(wheel, "w") as files:
                 files.write(library, code)
-                files.writestr(f"farspan-{release.VERSION}.dist-info/METADATA", metadata)
+                files.writestr(f"{INFO}/METADATA", metadata)
+                files.writestr(f"{INFO}/licenses/THIRD-PARTY.txt", licences)
             try:
                 release.check_wheel(wheel)
             except SystemExit as refused:
@@ -30,6 +32,20 @@ class Wheels(unittest.TestCase):
 
     def test_a_wheel_that_asks_for_little_passes(self):
         self.assertIsNone(self.refusal())
+
+    def test_it_has_the_licences_of_what_is_linked_in(self):
+        self.assertIn("lacks licences", self.refusal(licences="zstd"))
+        with tempfile.TemporaryDirectory() as folder:
+            wheel = pathlib.Path(folder, NAME)
+            with zipfile.ZipFile(wheel, "w") as files:
+                files.writestr(f"{INFO}/RECORD", f"farspan/__init__.py,sha256=x,1\n{INFO}/RECORD,,\n")
+            release.license_wheel(wheel)
+            release.license_wheel(wheel)
+            with zipfile.ZipFile(wheel) as files:
+                record, text = (files.read(f"{INFO}/{name}").decode() for name in ("RECORD", "licenses/THIRD-PARTY.txt"))
+        self.assertEqual(record.count("THIRD-PARTY.txt,sha256="), 1)
+        self.assertIn(f"{INFO}/RECORD,,", record)
+        self.assertIn("Jason Evans", text, "the licence of the C library in a crate")
 
     def test_its_name_says_abi3_and_an_old_glibc(self):
         for name in (NAME.replace("2_28", "2_34"), NAME.replace("abi3", "cp311"), NAME.replace("manylinux_2_28", "linux")):

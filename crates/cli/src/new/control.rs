@@ -34,6 +34,9 @@ const FARSPAN: &str = "FARSPAN";
 /// The version of farspan in the Python package's manifest.
 const VERSION: &str = "VERSION";
 
+/// The modules of Python's standard library (`sys.stdlib_module_names` of 3.11): Python finds them before a package of that name.
+const PYTHON_MODULES: &str = include_str!("python_modules.txt");
+
 /// Names that cargo, Rust or Python refuses, or that a crate among the dependencies has.
 const RESERVED: &[&str] = &[
     "abstract",
@@ -126,7 +129,7 @@ enum NewError {
     #[error("--control: {0}")]
     Name(#[from] RegisterError),
     #[error(
-        "--control: {0:?} is a word of Rust or Python, or a crate that yours depends on: give another name"
+        "--control: {0:?} is a word of Rust, a word or module of Python, or a crate that yours depends on: give another name"
     )]
     Reserved(String),
     #[error("{}: exists and is not an empty folder; give another one, or remove it", .0.display())]
@@ -184,7 +187,11 @@ fn write(name: &str, folder: &Path, farspan: Option<&Path>) -> Result<(), NewErr
 
 fn check_name(name: &str) -> Result<(), NewError> {
     check_control_name(name)?;
-    if RESERVED.contains(&name) || name.starts_with("farspan") {
+    let module = name.replace('-', "_");
+    if RESERVED.contains(&name)
+        || name.starts_with("farspan")
+        || PYTHON_MODULES.lines().any(|taken| taken == module)
+    {
         return Err(NewError::Reserved(name.to_owned()));
     }
     Ok(())
