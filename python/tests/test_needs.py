@@ -322,8 +322,12 @@ def test_signals_and_states_go_into_probes_and_traces(tmp_path: Any) -> None:
         ("has signal_bytes = (0, 257); give", {"signal_bytes": (0, 257)}),
         ("has may_close = 1; write True or False", {"may_close": 1}),
         (
-            "has cnp_interval_ps = 0; give ps, above 0, up to 1e+12",
+            "has cnp_interval_ps = 0; give a whole number of ps, from 1 up to 1000000000000",
             {"needs": {"cnp"}, "on_cnp": lambda self, cnp: None, "cnp_interval_ps": 0},
+        ),
+        (
+            "has cnp_interval_ps = 0.5; give a whole number of ps",
+            {"needs": {"cnp"}, "on_cnp": lambda self, cnp: None, "cnp_interval_ps": 0.5},
         ),
         (
             "has pull_rate = 2; give a part of the line rate, above 0, up to 1",

@@ -361,7 +361,7 @@ fn differences(all: &[Difference]) -> String {
     format!("\n{}{more}", table.render(&[]))
 }
 
-/// What an archive says, which may be anything, on one line.
+/// Words of an archive, which may be anything, on one line.
 fn one_line(words: &str) -> String {
     words.replace(char::is_control, " ")
 }

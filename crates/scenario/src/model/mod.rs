@@ -48,7 +48,7 @@ use std::collections::BTreeMap;
 pub struct ScenarioText {
     /// The name. Default: the file's name.
     pub name: Option<String>,
-    /// What the scenario is for, in one line.
+    /// The purpose of the scenario, in one line.
     pub description: Option<String>,
     /// The scenario to start from: a built-in name, or a file, relative to this one's folder. Keys set here override
     /// it. The constants of a profile are those of the base. `[workload]` changes every part that has the key;

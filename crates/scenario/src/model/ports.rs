@@ -33,7 +33,7 @@ pub struct PortsText {
     pub tiers: Option<Vec<PortTier>>,
     /// Which switches mark packets and have a pool: "all", or "site", those without a link to another site. Default: all.
     pub switches: Option<SwitchSet>,
-    /// What happens to a data packet that does not fit into the buffer. "drop": it is lost. "trim": its payload is cut
+    /// The fate of a data packet that does not fit into the buffer. "drop": it is lost. "trim": its payload is cut
     /// off, and the header goes on in the priority queue, so that the receiver can answer with a NACK. Default: drop.
     pub overflow: Option<Overflow>,
     /// Which of its equal-cost ports a switch uses for a data packet: "ecmp" (chosen by hash) or "adaptive" (the one
@@ -115,7 +115,7 @@ pub struct PoolText {
     pub alpha: Option<f64>,
     /// Bytes reserved for the packets of each link. Default: of the profile.
     pub reserve: Option<Bytes>,
-    /// What alpha and reserve apply to: packets that came over one link ("ingress") or packets that wait at one port
+    /// The packets that alpha and reserve apply to: those that came over one link ("ingress") or those that wait at one port
     /// ("egress"). PFC needs "ingress". Default: ingress.
     pub accounts: Option<PoolAccounts>,
 }
