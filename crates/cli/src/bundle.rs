@@ -207,7 +207,8 @@ fn check(args: &BundleArgs, file: &Path, program: &Program) -> Result<(), Failur
     let mut checked = bundle.compare(remade.as_ref(), &rerun);
     let mut unlike_plan = beside_plan(&figure, manifest, &points)?;
     if checked.same_build {
-        checked.differences.append(&mut unlike_plan);
+        // First: other scenarios give other numbers.
+        checked.differences.splice(0..0, unlike_plan.drain(..));
     }
     let seconds = began.elapsed().as_secs_f64();
     if args.running.json {

@@ -55,22 +55,28 @@ fn a_bundle_runs_again_and_a_changed_number_is_found() {
     assert!(said.contains("0123456789abcdef") && said.contains(digest), "both values: {said}");
     assert!(said.contains("manifest.json: SHA-256"), "{said}");
 
-    // One run less, as if it had never been planned.
-    let mut fewer: Value = serde_json::from_str(&text).unwrap();
-    let runs = fewer["runs"].as_array_mut().unwrap();
-    let left_out = runs.pop().unwrap();
-    fs::write(&path, fewer.to_string()).unwrap();
-    fs::remove_dir_all(unpacked.join(left_out["folder"].as_str().unwrap())).unwrap();
+    // A run of another seed in place of one that the figure has; and another scenario.
+    let place = |run: &Value| {
+        let of = |key: &str| run[key].as_str().unwrap();
+        format!("{}, {}, seed {}: the scenario, by its hash", of("case"), of("arm"), run["seed"])
+    };
+    let mut other: Value = serde_json::from_str(&text).unwrap();
+    let wanted = place(&other["runs"][0]);
+    other["runs"][0]["seed"] = 7.into();
+    fs::write(&path, other.to_string()).unwrap();
     repacked(&unpacked, &forged);
     let output = farspan(&["bundle", "--check", &forged, "--quiet"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    let place = format!(
-        "{}, {}, seed {}: the scenario",
-        left_out["case"].as_str().unwrap(),
-        left_out["arm"].as_str().unwrap(),
-        left_out["seed"]
-    );
-    assert!(stdout(&output).contains(&place), "{place}: {}", stdout(&output));
+    assert!(stdout(&output).contains(&wanted), "{wanted}: {}", stdout(&output));
+
+    fs::write(&path, &text).unwrap();
+    let scenario = unpacked.join(manifest["runs"][0]["folder"].as_str().unwrap()).join("scenario.toml");
+    let changed = fs::read_to_string(&scenario).unwrap().replacen("seed = 1\n", "seed = 2\n", 1);
+    fs::write(&scenario, changed).unwrap();
+    repacked(&unpacked, &forged);
+    let output = farspan(&["bundle", "--check", &forged, "--quiet"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stdout(&output).contains(&wanted), "{wanted}: {}", stdout(&output));
 }
 
 #[test]

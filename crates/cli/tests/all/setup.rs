@@ -84,7 +84,7 @@ fn another_control_alone_differs_in_no_part() {
     };
     let (uno, hpcc) = (out("uno"), out("hpcc"));
     let text = stdout(&farspan(&["compare", &uno, &hpcc]));
-    assert!(text.contains("the schemes differ in: none of these\n"), "{text}");
+    assert!(text.contains("the schemes differ in: none of these parts\n"), "{text}");
     let same = "first window bdp; recovery rack; balance ecmp; coding none; lossless no";
     assert!(text.contains(&format!("all schemes use: {same}\n")), "{text}");
 }

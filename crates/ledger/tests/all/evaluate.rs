@@ -293,7 +293,7 @@ fn pages_have_the_table_and_the_plot_first_and_replace_only_what_is_made() {
     assert!(readme.starts_with("Before") && readme.ends_with("After\n") && !readme.contains("stale"));
     assert!(
         readme.contains(
-            "2 statements about results. 2 of them have a number, or say that two things are equal: 1 (50%)"
+            "2 statements about results. 2 of them give a number, or say that two things are equal. We come close for 1 of those (50%)."
         ),
         "{readme}"
     );
