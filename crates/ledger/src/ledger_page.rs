@@ -73,7 +73,7 @@ pub(crate) fn sentence(all: &[(&Paper, Vec<Judged<'_>>)]) -> String {
     let share = (100 * close + numbers / 2).checked_div(numbers).unwrap_or_default();
     format!(
         "The papers make {} statements about results. {numbers} of them give a number, or say that two things are equal. We \
-         come close for {close} of those ({share}%). Of all statements, our runs contradict {}, and {} have not been run.",
+         come close for {close} of those ({share}%). Our runs contradict {} of all statements. We have not tested {}.",
         every().count(),
         of(Standing::Differs),
         of(Standing::NotRun),

@@ -106,7 +106,7 @@ fn listed(contents: &str, figures: &[Figure], papers: &[Paper]) -> String {
 
 fn introduction(all: &[(&Paper, Vec<Judged<'_>>)]) -> String {
     format!(
-        "{} [The ledger](ledger.md).\n\n{}",
+        "{} [The ledger](ledger.md) lists them, and [How a verdict is made](verdicts.md) explains the columns.\n\n{}",
         ledger_page::sentence(all),
         ledger_page::counts(all, "papers/")
     )
@@ -118,7 +118,8 @@ fn result_line(all: &[(&Paper, Vec<Judged<'_>>)], records: &[(&Figure, Record)])
         format!("\n[![{}](docs/src/figures/{}.svg)](docs/src/figures/{1}.md)\n", figure.title, figure.slug())
     });
     format!(
-        "{} [The ledger](docs/src/ledger.md) lists them. [What the columns mean](docs/src/verdicts.md). `farspan reproduce --all` runs the experiments again.\n\n{}{picture}",
+        "{} [The ledger](docs/src/ledger.md) lists them, and [How a verdict is made](docs/src/verdicts.md) explains the columns. `farspan \
+         reproduce --all` runs the experiments again.\n\n{}{picture}",
         ledger_page::sentence(all),
         ledger_page::counts(all, "docs/src/papers/"),
     )
