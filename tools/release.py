@@ -93,7 +93,8 @@ def check_program(binary):
 def third_parties(system, *words):
     """The licences of what is linked in (crates, by words for cargo, and the system's packages), each text once under those that have it."""
     wanted = {tuple(line.split(" ")[:2]) for line in output("cargo", "tree", "--locked", *words, "-e", "normal", "--prefix", "none").splitlines()}
-    packages = json.loads(output("cargo", "metadata", "--locked", "--all-features", "--format-version", "1"))["packages"]
+    host = re.search(r"^host: (.+)$", output("rustc", "-vV"), re.M)[1]
+    packages = json.loads(output("cargo", "metadata", "--locked", "--all-features", "--filter-platform", host, "--format-version", "1"))["packages"]
     texts, listed = {}, []
     for package in sorted(packages, key=lambda package: package["name"]):
         if (package["name"], f"v{package['version']}") not in wanted or package["source"] is None:
