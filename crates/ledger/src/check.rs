@@ -4,6 +4,7 @@ use crate::claims::claims;
 use crate::computed;
 use crate::error::Fault;
 use crate::figure::{Arm, COMPUTED, Case, Computed, Figure, Measure, OverSeeds, Plot, SizeRuns};
+use crate::plan::key;
 use crate::statement::Statements;
 use crate::text::{ArmText, CaseText, FigureText, MeasureText, Name, PlotText, SizeText, UnitText};
 use farspan_scenario::unknown_name;
@@ -148,7 +149,6 @@ fn ablations(figure: &Figure, names: &[Option<Name>]) -> Checked<()> {
         if base.ablates.is_some() {
             return wrong(name, "an ablation of an ablation", "name the case that both change");
         }
-        let key = |set: &String| set.split('=').next().unwrap_or_default().to_owned();
         let lost = base.set.iter().find(|set| !case.set.iter().any(|own| key(own) == key(set)));
         if case.scenario != base.scenario || lost.is_some() {
             let what = lost.map_or("scenario", String::as_str);

@@ -1,6 +1,6 @@
 //! The runs that a figure needs.
 
-use crate::figure::{Figure, Size};
+use crate::figure::{Case, Figure, Size};
 use farspan_scenario::Request;
 
 /// One run of a figure.
@@ -26,8 +26,8 @@ impl Figure {
             let at = &self.cases[case];
             for &arm in &at.arms {
                 let scheme = &self.arms[arm];
-                let set = [&self.set, &at.set, &scheme.set, &runs.set];
-                let set: Vec<String> = set.into_iter().flatten().cloned().collect();
+                let set = [&self.set, &at.set, &scheme.set, &runs.set].into_iter().flatten();
+                let set: Vec<String> = set.chain(self.above(&runs.set, at)).cloned().collect();
                 for &seed in at.seeds.as_ref().unwrap_or(&runs.seeds) {
                     let request = Request {
                         scheme: Some(scheme.scheme.clone()),
@@ -41,5 +41,55 @@ impl Figure {
             }
         }
         planned
+    }
+
+    /// What an ablation changes stands above what the size sets of the same key: otherwise it would change nothing.
+    fn above<'a>(&'a self, size: &'a [String], case: &'a Case) -> impl Iterator<Item = &'a String> {
+        let base = case.ablates.map(|base| &self.cases[base].set);
+        let own = case.set.iter().filter(move |set| base.is_some_and(|base| !base.contains(set)));
+        own.filter(move |set| size.iter().any(|other| key(other) == key(set)))
+    }
+}
+
+/// The key of a setting `KEY=VALUE`.
+pub(crate) fn key(set: &str) -> &str {
+    set.split('=').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_ablation_changes_stands_above_the_size_and_the_rest_below() {
+        let text = r#"
+            title = "A figure"
+            place = "Section 1"
+            scenario = "uno/incast-mixed"
+            [size]
+            smoke = { seeds = "1", cases = ["near"] }
+            small = { seeds = "1" }
+            full = { seeds = "1", set = ["a=9", "b=9"], cases = ["near", "other"] }
+            [[case]]
+            name = "near"
+            set = ["a=1"]
+            [[case]]
+            name = "other"
+            ablates = "near"
+            set = ["a=1", "b=2", "c=3"]
+            [[arm]]
+            name = "uno"
+            [[measure]]
+            name = "mean"
+            path = "fct.all.mean_us"
+        "#;
+        let figure = Figure::parse("x/fig1", text, "").unwrap();
+        let sets = |size| figure.plan(size).into_iter().map(|run| run.request.set).collect::<Vec<_>>();
+        let (near, other) = (["a=1"].as_slice(), ["a=1", "b=2", "c=3"].as_slice());
+        assert_eq!(sets(Size::Small), [near, other]);
+        assert_eq!(
+            sets(Size::Full),
+            [[near, &["a=9", "b=9"]].concat(), [other, &["a=9", "b=9", "b=2"]].concat()]
+        );
     }
 }
