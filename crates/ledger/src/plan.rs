@@ -43,7 +43,7 @@ impl Figure {
         planned
     }
 
-    /// What an ablation changes stands above what the size sets of the same key: otherwise it would change nothing.
+    /// Settings that an ablation changes stand above those of the size for the same key: otherwise it would change nothing.
     fn above<'a>(&'a self, size: &'a [String], case: &'a Case) -> impl Iterator<Item = &'a String> {
         let base = case.ablates.map(|base| &self.cases[base].set);
         let own = case.set.iter().filter(move |set| base.is_some_and(|base| !base.contains(set)));
