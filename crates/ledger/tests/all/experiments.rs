@@ -23,6 +23,27 @@ fn every_run_of_every_size_is_a_scenario() {
     }
 }
 
+/// A setting of the size, or a second name of the same key, must not undo the one change.
+#[test]
+fn an_ablation_changes_its_case_at_every_size() {
+    for figure in figures().unwrap() {
+        for size in Size::ALL {
+            let plan = figure.plan(size);
+            let scenario = |case: usize, arm: usize| {
+                let run = plan.iter().find(|run| (run.case, run.arm) == (case, arm))?;
+                let one = farspan_scenario::Request { seed: Some(1), ..run.request.clone() };
+                Some(one.resolve().unwrap().to_toml())
+            };
+            let planned: BTreeSet<_> = plan.iter().map(|run| (run.case, run.arm)).collect();
+            for (case, arm) in planned {
+                let Some(base) = figure.cases[case].ablates else { continue };
+                let place = format!("{} {}: {}", figure.name, size.name(), figure.cases[case].name);
+                assert_ne!(scenario(case, arm), scenario(base, arm), "{place}");
+            }
+        }
+    }
+}
+
 /// In a run of every case: what only some arms have, such as a proxy, in one of theirs.
 #[test]
 fn every_measure_stands_in_the_documents_of_its_figure() {
