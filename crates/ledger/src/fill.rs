@@ -2,12 +2,15 @@
 //!
 //! `{{CASE/ARM/MEASURE}}` is a median over seeds with its unit; `{{... over CASE/ARM}}` a ratio of two, `{{... below CASE/ARM}}` how
 //! much less it is, in percent; `{{ID}}` what a claim or check measured. The case may be left out where a figure has one, and after
-//! `over` where it is the same. All numbers of one text are of one size, the largest that has them all. `FIGURE:` in front names another figure, of this paper where it has no stroke.
+//! `over` where it is the same. A ratio that a claim or check measures, too, is that one: the median of paired ratios. All numbers of
+//! one paragraph are of one size, the largest that has them all. `FIGURE:` in front names another figure, of this paper where it has no
+//! stroke.
 
 use crate::error::{Fault, FigureError};
-use crate::figure::{Figure, Setup, Size};
+use crate::figure::{Claim, Figure, Over, Setup, Size, Term};
 use crate::page::{show, unit};
 use crate::record::{Ledger, Record};
+use std::cell::Cell;
 
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
@@ -29,24 +32,13 @@ enum Named {
     Claim(usize),
 }
 
-/// Every reason of the figures with its numbers: those of one text are of one size, the largest that has them all.
+/// Every reason of the figures with its numbers. Those of one paragraph are of one size, the largest that has them all. A size that is
+/// not the largest of the figures that it names is said. A sentence with a number that did not run is left out.
 pub(crate) fn filled(figures: &[Figure], ledger: &Ledger) -> Vec<Figure> {
     let fill = |own: &Figure, text: &str| {
-        let of_size = |size: Option<Size>| {
-            let mut is_whole = true;
-            let made = replaced(text, |inner| {
-                let found = named(own, figures, inner).ok();
-                let found = found.and_then(|(figure, named)| value(figure, &named, ledger, size));
-                is_whole &= found.is_some();
-                found.unwrap_or_else(|| NOT_RUN.to_owned())
-            });
-            made.map(|made| (made, is_whole)).unwrap_or_else(|fault| (fault.problem, true))
-        };
-        let whole = [Size::Full, Size::Small]
-            .into_iter()
-            .map(|size| of_size(Some(size)))
-            .find(|(_, is_whole)| *is_whole);
-        whole.unwrap_or_else(|| of_size(None)).0
+        let paragraphs =
+            text.split("\n\n").map(|paragraph| paragraph_filled(own, figures, ledger, paragraph));
+        paragraphs.filter(|paragraph| !paragraph.is_empty()).collect::<Vec<_>>().join("\n\n")
     };
     let one = |figure: &Figure| {
         let mut one = figure.clone();
@@ -57,6 +49,57 @@ pub(crate) fn filled(figures: &[Figure], ledger: &Ledger) -> Vec<Figure> {
         one
     };
     figures.iter().map(one).collect()
+}
+
+fn paragraph_filled(own: &Figure, figures: &[Figure], ledger: &Ledger, text: &str) -> String {
+    let largest = Cell::new(None);
+    let of_size = |size: Option<Size>| {
+        let mut is_whole = true;
+        let made = replaced(text, |inner| {
+            let found = named(own, figures, inner).ok();
+            let found = found.and_then(|(figure, named)| {
+                largest.set(largest.get().max(ledger.of(&figure.name).first().map(|record| record.size)));
+                value(figure, &named, ledger, size)
+            });
+            is_whole &= found.is_some();
+            found.unwrap_or_else(|| NOT_RUN.to_owned())
+        });
+        made.map(|made| (made, is_whole)).unwrap_or_else(|fault| (fault.problem, true))
+    };
+    for size in [Size::Full, Size::Small] {
+        let (made, is_whole) = of_size(Some(size));
+        if is_whole {
+            let is_smaller = largest.get() > Some(size);
+            return if is_smaller { made + &of_which(size, text) } else { made };
+        }
+    }
+    without_unrun(&of_size(None).0)
+}
+
+/// A sentence that says of which size the numbers of a paragraph or table are.
+fn of_which(size: Size, text: &str) -> String {
+    let before = if text.trim_end().ends_with('|') { "\n\n" } else { " " };
+    format!("{before}These numbers are of size `{}`.", size.name())
+}
+
+/// The sentences of a paragraph whose numbers ran. Rows of a table stay.
+fn without_unrun(text: &str) -> String {
+    if text.starts_with('|') {
+        return text.to_owned();
+    }
+    let mut sentences = Vec::new();
+    let mut rest = text;
+    let end = |text: &str| {
+        text.as_bytes().windows(2).position(|pair| pair[0] == b'.' && pair[1].is_ascii_whitespace())
+    };
+    while let Some(at) = end(rest) {
+        let (sentence, after) = rest.split_at(at + 2);
+        sentences.push(sentence);
+        rest = after;
+    }
+    sentences.push(rest);
+    sentences.retain(|sentence| !sentence.contains(NOT_RUN));
+    sentences.concat().trim_end().to_owned()
 }
 
 /// Every name in a reason is known.
@@ -170,8 +213,11 @@ fn value(figure: &Figure, named: &Named, ledger: &Ledger, size: Option<Size>) ->
         Some(row.values.get(&figure.measures[place.measure].name)?.median)
     };
     let two = |above, below| {
-        let both = records.iter().find_map(|record| Some((of(record, above)?, of(record, below)?)));
-        both.map(|(above, below)| above.zip(below).map(|(above, below)| above / below))
+        let ratio = |record: &&Record| {
+            let (over, under) = (of(record, above)?, of(record, below)?);
+            Some(claimed(figure, record, above, below).or_else(|| Some(over? / under?)))
+        };
+        records.iter().find_map(ratio)
     };
     match *named {
         Named::Value(place) => {
@@ -191,6 +237,16 @@ fn value(figure: &Figure, named: &Named, ledger: &Ledger, size: Option<Size>) ->
             (found.seeds > 0).then(|| format!("{}{}", show(found.measured), unit(figure, claim)))
         }
     }
+}
+
+/// The ratio that a claim or check measures, if one does.
+fn claimed(figure: &Figure, record: &Record, above: Place, below: Place) -> Option<f64> {
+    let term = Term { measure: above.measure, of: above.setup, over: Some(Over::Setup(below.setup)) };
+    let is_ratio = |claim: &&Claim| {
+        claim.terms == [term.clone()] && below.measure == above.measure && unit(figure, claim).is_empty()
+    };
+    let claim = figure.claims.iter().find(is_ratio)?;
+    record.all().find(|found| found.id == claim.id)?.measured
 }
 
 #[cfg(test)]
@@ -259,17 +315,31 @@ mod tests {
     fn numbers_of_a_text_are_of_the_largest_size_that_has_them_all() {
         let both = |figure: &Figure| vec![record(figure, Size::Small, 2.0), record(figure, Size::Full, 4.0)];
         let why = "{{near/uno/mean}}; {{far/uno/mean}}; {{near/gemini/mean over uno}}; \
-                   {{near/uno/mean below near/gemini}}; {{far/uno/mean over near/uno}}; {{check}}";
-        assert_eq!(reasons(why, both), "2 ms; 2 ms; 3; 66.7%; 1; 3", "the full size has no ablation");
-        assert_eq!(reasons("{{near/uno/mean}}", both), "4 ms");
-        let one = |figure: &Figure| vec![record(figure, Size::Full, 4.0)];
-        assert_eq!(reasons("{{near/uno/mean}} of {{far/uno/mean}}", one), "4 ms of (not run yet)");
+                   {{near/uno/mean below near/gemini}}; {{far/uno/mean over near/uno}}; {{check}}.\n\n{{near/uno/mean}}.\n\n\
+                   | {{far/uno/mean}} |";
+        let filled = "2 ms; 2 ms; 3; 66.7%; 1; 3. These numbers are of size `small`.\n\n4 ms.\n\n\
+                      | 2 ms |\n\nThese numbers are of size `small`.";
+        assert_eq!(reasons(why, both), filled, "the full size has no ablation");
     }
 
     #[test]
-    fn what_nobody_ran_is_said_to_be_so() {
-        let none = |_: &Figure| Vec::new();
-        assert_eq!(reasons("{{near/uno/mean}} {{fig1: near/uno/mean}}", none), "(not run yet) (not run yet)");
+    fn a_ratio_that_a_check_measures_is_the_median_of_paired_ratios() {
+        let apart = |figure: &Figure| {
+            let mut one = record(figure, Size::Small, 2.0);
+            one.checks[0].measured = Some(2.5);
+            vec![one]
+        };
+        let why = "{{near/gemini/mean over uno}} {{near/uno/mean over gemini}}";
+        assert_eq!(reasons(why, apart), "2.50 0.333");
+    }
+
+    #[test]
+    fn a_sentence_with_a_number_that_did_not_run_is_left_out() {
+        let one = |figure: &Figure| vec![record(figure, Size::Full, 4.0)];
+        let why = "First. {{near/uno/mean}} of {{far/uno/mean}}.\nUno takes {{near/uno/mean}}. Last.\n\n\
+                   {{far/uno/mean}}.\n\n| {{near/uno/mean}} | {{far/uno/mean}} |";
+        assert_eq!(reasons(why, one), "First. Uno takes 4 ms. Last.\n\n| 4 ms | (not run yet) |");
+        assert_eq!(reasons("{{near/uno/mean}} {{fig1: near/uno/mean}}", |_| Vec::new()), "");
     }
 
     #[test]
