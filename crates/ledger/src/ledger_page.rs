@@ -6,7 +6,7 @@ use crate::record::{Outcome, Record};
 use crate::standing::{Column, Judged, Standing, judged};
 use crate::statement::{Cause, Paper};
 use crate::verdict::Verdict;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// Contradictions on the first screen.
 const LARGEST: usize = 3;
@@ -160,16 +160,19 @@ fn printed(one: &Judged<'_>) -> String {
     }
 }
 
-/// The numbers of the columns that ran: one, or the least and the largest.
+/// The numbers of the columns that ran: one, or the least and the largest of each unit.
 fn measured(one: &Judged<'_>) -> String {
     let mut only = one.ran();
     match (only.next(), only.next()) {
         (Some(column), None) => interval(column.figure, column.claim, column.outcome),
         _ => {
-            let numbers = spread(one.ran().map(|column| column.outcome.measured.unwrap_or(f64::INFINITY)));
-            let units: BTreeSet<String> = one.ran().map(|column| unit(column.figure, column.claim)).collect();
-            let same = if units.len() == 1 { units.into_iter().next() } else { None };
-            numbers + &same.unwrap_or_default()
+            let mut by_unit: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+            for column in one.ran() {
+                let number = column.outcome.measured.unwrap_or(f64::INFINITY);
+                by_unit.entry(unit(column.figure, column.claim)).or_default().push(number);
+            }
+            let spreads = by_unit.into_iter().map(|(unit, numbers)| spread(numbers.into_iter()) + &unit);
+            spreads.collect::<Vec<_>>().join(", ")
         }
     }
 }

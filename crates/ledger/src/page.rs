@@ -357,8 +357,10 @@ pub(crate) fn interval(figure: &Figure, claim: &Claim, found: &Outcome) -> Strin
     match found.verdict {
         Verdict::NotRun => String::new(),
         _ => {
-            let (low, high) = (show(found.ci_low), show(found.ci_high));
-            format!("{}{} [{low}, {high}]", show(found.measured), unit(figure, claim))
+            let is_about_one = [found.low, found.high].contains(&Some(1.0));
+            let shown = |number| if is_about_one { show_beside_one(number) } else { show(number) };
+            let (low, high) = (shown(found.ci_low), shown(found.ci_high));
+            format!("{}{} [{low}, {high}]", shown(found.measured), unit(figure, claim))
         }
     }
 }
@@ -387,6 +389,14 @@ impl Unit {
     }
 }
 
+/// A number of which it matters on which side of 1 it is: with more digits where three would say 1.
+fn show_beside_one(value: Option<f64>) -> String {
+    match value {
+        Some(near) if near != 1.0 && (near - 1.0).abs() < 0.005 => format!("{near:.4}"),
+        _ => show(value),
+    }
+}
+
 /// A number with three significant digits; infinite ones are said to be never there.
 pub(crate) fn show(value: Option<f64>) -> String {
     let Some(value) = value else { return "never".to_owned() };
@@ -400,4 +410,16 @@ pub(crate) fn show(value: Option<f64>) -> String {
     };
     let text = format!("{value:.digits$}");
     if text.contains('.') && value == value.trunc() { format!("{value:.0}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_near_one_shows_its_side() {
+        let shown = [1.0, 1.003_21, 0.997, 1.006, 2.0].map(|number| show_beside_one(Some(number)));
+        assert_eq!(shown, ["1", "1.0032", "0.9970", "1.01", "2"]);
+        assert_eq!(show_beside_one(None), "never");
+    }
 }
