@@ -32,13 +32,12 @@ enum Named {
     Claim(usize),
 }
 
-/// Every reason of the figures with its numbers. Those of one paragraph are of one size, the largest that has them all. A size that is
-/// not the largest of the figures that it names is said. A sentence with a number that did not run is left out.
+/// Every reason of the figures with its numbers. Those of one paragraph, table or item of a list are of one size, the largest that
+/// has them all. A size that is not the largest of the figures that they are of is said. A sentence with a number that did not run is left out.
 pub(crate) fn filled(figures: &[Figure], ledger: &Ledger) -> Vec<Figure> {
     let fill = |own: &Figure, text: &str| {
-        let paragraphs =
-            text.split("\n\n").map(|paragraph| paragraph_filled(own, figures, ledger, paragraph));
-        paragraphs.filter(|paragraph| !paragraph.is_empty()).collect::<Vec<_>>().join("\n\n")
+        let all = blocks(text).into_iter().map(|block| block_filled(own, figures, ledger, block));
+        all.collect::<String>().trim_start_matches('\n').to_owned()
     };
     let one = |figure: &Figure| {
         let mut one = figure.clone();
@@ -51,11 +50,25 @@ pub(crate) fn filled(figures: &[Figure], ledger: &Ledger) -> Vec<Figure> {
     figures.iter().map(one).collect()
 }
 
-fn paragraph_filled(own: &Figure, figures: &[Figure], ledger: &Ledger, text: &str) -> String {
+/// Paragraphs, tables and items of lists, each with what parts it from the one before.
+fn blocks(text: &str) -> Vec<&str> {
+    let mut starts = vec![0];
+    for (at, _) in text.match_indices('\n') {
+        let after = &text[at + 1..];
+        let is_in_gap = text[..at].ends_with('\n');
+        if !is_in_gap && (after.starts_with('\n') || after.trim_start_matches(' ').starts_with("- ")) {
+            starts.push(at);
+        }
+    }
+    starts.push(text.len());
+    starts.windows(2).map(|ends| &text[ends[0]..ends[1]]).collect()
+}
+
+fn block_filled(own: &Figure, figures: &[Figure], ledger: &Ledger, block: &str) -> String {
     let largest = Cell::new(None);
     let of_size = |size: Option<Size>| {
         let mut is_whole = true;
-        let made = replaced(text, |inner| {
+        let made = replaced(block, |inner| {
             let found = named(own, figures, inner).ok();
             let found = found.and_then(|(figure, named)| {
                 largest.set(largest.get().max(ledger.of(&figure.name).first().map(|record| record.size)));
@@ -70,28 +83,37 @@ fn paragraph_filled(own: &Figure, figures: &[Figure], ledger: &Ledger, text: &st
         let (made, is_whole) = of_size(Some(size));
         if is_whole {
             let is_smaller = largest.get() > Some(size);
-            return if is_smaller { made + &of_which(size, text) } else { made };
+            return if is_smaller { with_size(&made, size) } else { made };
         }
     }
     without_unrun(&of_size(None).0)
 }
 
-/// A sentence that says of which size the numbers of a paragraph or table are.
-fn of_which(size: Size, text: &str) -> String {
-    let before = if text.trim_end().ends_with('|') { "\n\n" } else { " " };
-    format!("{before}These numbers are of size `{}`.", size.name())
+/// A block that says of which size its numbers are. One that introduces a table leaves that to the table.
+fn with_size(block: &str, size: Size) -> String {
+    let text = block.trim_end();
+    let end = &block[text.len()..];
+    let before = match text.lines().last() {
+        Some(row) if text.ends_with('|') => format!("\n\n{}", &row[..row.len() - row.trim_start().len()]),
+        _ if text.ends_with(':') => return block.to_owned(),
+        _ => " ".to_owned(),
+    };
+    format!("{text}{before}These numbers are of size `{}`.{end}", size.name())
 }
 
-/// The sentences of a paragraph whose numbers ran. Rows of a table stay.
-fn without_unrun(text: &str) -> String {
+/// The sentences of a block whose numbers ran. Rows of a table stay.
+fn without_unrun(block: &str) -> String {
+    let text = block.trim_start();
     if text.starts_with('|') {
-        return text.to_owned();
+        return block.to_owned();
     }
-    let mut sentences = Vec::new();
-    let mut rest = text;
+    let text = text.strip_prefix("- ").unwrap_or(text);
+    let start = &block[..block.len() - text.len()];
     let end = |text: &str| {
         text.as_bytes().windows(2).position(|pair| pair[0] == b'.' && pair[1].is_ascii_whitespace())
     };
+    let mut sentences = Vec::new();
+    let mut rest = text;
     while let Some(at) = end(rest) {
         let (sentence, after) = rest.split_at(at + 2);
         sentences.push(sentence);
@@ -99,7 +121,10 @@ fn without_unrun(text: &str) -> String {
     }
     sentences.push(rest);
     sentences.retain(|sentence| !sentence.contains(NOT_RUN));
-    sentences.concat().trim_end().to_owned()
+    match sentences.concat() {
+        none if none.trim().is_empty() => String::new(),
+        some => format!("{start}{}", some.trim_end()),
+    }
 }
 
 /// Every name in a reason is known.
@@ -234,7 +259,7 @@ fn value(figure: &Figure, named: &Named, ledger: &Ledger, size: Option<Size>) ->
         Named::Claim(claim) => {
             let claim = &figure.claims[claim];
             let found = records.iter().find_map(|record| record.all().find(|found| found.id == claim.id))?;
-            (found.seeds > 0).then(|| format!("{}{}", show(found.measured), unit(figure, claim)))
+            (found.seeds > 0).then(|| format!("{}{}", found.shown(found.measured), unit(figure, claim)))
         }
     }
 }
@@ -316,9 +341,10 @@ mod tests {
         let both = |figure: &Figure| vec![record(figure, Size::Small, 2.0), record(figure, Size::Full, 4.0)];
         let why = "{{near/uno/mean}}; {{far/uno/mean}}; {{near/gemini/mean over uno}}; \
                    {{near/uno/mean below near/gemini}}; {{far/uno/mean over near/uno}}; {{check}}.\n\n{{near/uno/mean}}.\n\n\
-                   | {{far/uno/mean}} |";
+                   - {{far/uno/mean}}:\n\n  | {{far/uno/mean}} |\n\n- {{far/uno/mean}}.\n";
         let filled = "2 ms; 2 ms; 3; 66.7%; 1; 3. These numbers are of size `small`.\n\n4 ms.\n\n\
-                      | 2 ms |\n\nThese numbers are of size `small`.";
+                      - 2 ms:\n\n  | 2 ms |\n\n  These numbers are of size `small`.\n\n\
+                      - 2 ms. These numbers are of size `small`.\n";
         assert_eq!(reasons(why, both), filled, "the full size has no ablation");
     }
 
@@ -337,8 +363,11 @@ mod tests {
     fn a_sentence_with_a_number_that_did_not_run_is_left_out() {
         let one = |figure: &Figure| vec![record(figure, Size::Full, 4.0)];
         let why = "First. {{near/uno/mean}} of {{far/uno/mean}}.\nUno takes {{near/uno/mean}}. Last.\n\n\
-                   {{far/uno/mean}}.\n\n| {{near/uno/mean}} | {{far/uno/mean}} |";
-        assert_eq!(reasons(why, one), "First. Uno takes 4 ms. Last.\n\n| 4 ms | (not run yet) |");
+                   {{far/uno/mean}}.\n\n- {{far/uno/mean}}. A.\n- B.\n\n| {{near/uno/mean}} | {{far/uno/mean}} |";
+        assert_eq!(
+            reasons(why, one),
+            "First. Uno takes 4 ms. Last.\n\n- A.\n- B.\n\n| 4 ms | (not run yet) |"
+        );
         assert_eq!(reasons("{{near/uno/mean}} {{fig1: near/uno/mean}}", |_| Vec::new()), "");
     }
 

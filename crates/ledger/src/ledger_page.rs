@@ -166,12 +166,19 @@ fn measured(one: &Judged<'_>) -> String {
     match (only.next(), only.next()) {
         (Some(column), None) => interval(column.figure, column.claim, column.outcome),
         _ => {
-            let mut by_unit: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+            let mut by_unit: BTreeMap<String, Vec<&Outcome>> = BTreeMap::new();
             for column in one.ran() {
-                let number = column.outcome.measured.unwrap_or(f64::INFINITY);
-                by_unit.entry(unit(column.figure, column.claim)).or_default().push(number);
+                by_unit.entry(unit(column.figure, column.claim)).or_default().push(column.outcome);
             }
-            let spreads = by_unit.into_iter().map(|(unit, numbers)| spread(numbers.into_iter()) + &unit);
+            let spreads = by_unit.into_iter().map(|(unit, mut outcomes)| {
+                let number = |outcome: &Outcome| outcome.measured.unwrap_or(f64::INFINITY);
+                outcomes.sort_by(|a, b| number(a).total_cmp(&number(b)));
+                let shown =
+                    |outcome: Option<&&Outcome>| outcome.map(|outcome| outcome.shown(outcome.measured));
+                let (low, high) = (shown(outcomes.first()), shown(outcomes.last()));
+                let ends = if low == high { vec![low] } else { vec![low, high] };
+                ends.into_iter().flatten().collect::<Vec<_>>().join(" to ") + &unit
+            });
             spreads.collect::<Vec<_>>().join(", ")
         }
     }

@@ -357,8 +357,7 @@ pub(crate) fn interval(figure: &Figure, claim: &Claim, found: &Outcome) -> Strin
     match found.verdict {
         Verdict::NotRun => String::new(),
         _ => {
-            let is_about_one = [found.low, found.high].contains(&Some(1.0));
-            let shown = |number| if is_about_one { show_beside_one(number) } else { show(number) };
+            let shown = |number| found.shown(number);
             let (low, high) = (shown(found.ci_low), shown(found.ci_high));
             format!("{}{} [{low}, {high}]", shown(found.measured), unit(figure, claim))
         }
@@ -389,11 +388,14 @@ impl Unit {
     }
 }
 
-/// A number of which it matters on which side of 1 it is: with more digits where three would say 1.
-fn show_beside_one(value: Option<f64>) -> String {
-    match value {
-        Some(near) if near != 1.0 && (near - 1.0).abs() < 0.005 => format!("{near:.4}"),
-        _ => show(value),
+impl Outcome {
+    /// A number beside the band: with more digits where it matters on which side of 1 it is.
+    pub(crate) fn shown(&self, value: Option<f64>) -> String {
+        let is_beside_one = [self.low, self.high].contains(&Some(1.0));
+        match value {
+            Some(near) if is_beside_one && near != 1.0 && (near - 1.0).abs() < 0.005 => format!("{near:.4}"),
+            _ => show(value),
+        }
     }
 }
 
@@ -418,8 +420,13 @@ mod tests {
 
     #[test]
     fn a_number_near_one_shows_its_side() {
-        let shown = [1.0, 1.003_21, 0.997, 1.006, 2.0].map(|number| show_beside_one(Some(number)));
-        assert_eq!(shown, ["1", "1.0032", "0.9970", "1.01", "2"]);
-        assert_eq!(show_beside_one(None), "never");
+        let figures = crate::figures().unwrap();
+        let mut outcome = Record::of_none(&figures[0]).claims.remove(0);
+        outcome.low = Some(1.0);
+        let numbers = [1.0, 1.003_21, 0.997, 1.006, 2.0];
+        assert_eq!(numbers.map(|number| outcome.shown(Some(number))), ["1", "1.0032", "0.9970", "1.01", "2"]);
+        assert_eq!(outcome.shown(None), "never");
+        outcome.low = Some(2.0);
+        assert_eq!(outcome.shown(Some(1.003_21)), "1.00");
     }
 }
