@@ -357,9 +357,16 @@ pub(crate) fn interval(figure: &Figure, claim: &Claim, found: &Outcome) -> Strin
     match found.verdict {
         Verdict::NotRun => String::new(),
         _ => {
-            let shown = |number| found.shown(number);
+            let is_share = figure.measures[claim.terms[0].measure].per.is_some();
+            let shown = |number: Option<f64>| match number {
+                None if is_share => "infinite".to_owned(),
+                number => found.shown(number),
+            };
             let (low, high) = (shown(found.ci_low), shown(found.ci_high));
-            format!("{}{} [{low}, {high}]", shown(found.measured), unit(figure, claim))
+            match (found.measured, found.ci_low, found.ci_high) {
+                (None, None, None) => shown(None),
+                (measured, ..) => format!("{}{} [{low}, {high}]", shown(measured), unit(figure, claim)),
+            }
         }
     }
 }
