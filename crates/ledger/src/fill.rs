@@ -8,9 +8,8 @@
 
 use crate::error::{Fault, FigureError};
 use crate::figure::{Claim, Figure, Over, Setup, Size, Term};
-use crate::page::{show, unit};
+use crate::page::{number_of, show, unit};
 use crate::record::{Ledger, Record};
-use std::cell::Cell;
 
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
@@ -33,7 +32,7 @@ enum Named {
 }
 
 /// Every reason of the figures with its numbers. Those of one paragraph, table or item of a list are of one size, the largest that
-/// has them all. A size that is not the largest of the figures that they are of is said. A sentence with a number that did not run is left out.
+/// has them all. A size that is not the page's is said. A paragraph or item with a number that nobody ran is left out.
 pub(crate) fn filled(figures: &[Figure], ledger: &Ledger) -> Vec<Figure> {
     let fill = |own: &Figure, text: &str| {
         let all = blocks(text).into_iter().map(|block| block_filled(own, figures, ledger, block));
@@ -65,28 +64,27 @@ fn blocks(text: &str) -> Vec<&str> {
 }
 
 fn block_filled(own: &Figure, figures: &[Figure], ledger: &Ledger, block: &str) -> String {
-    let largest = Cell::new(None);
     let of_size = |size: Option<Size>| {
         let mut is_whole = true;
         let made = replaced(block, |inner| {
             let found = named(own, figures, inner).ok();
-            let found = found.and_then(|(figure, named)| {
-                largest.set(largest.get().max(ledger.of(&figure.name).first().map(|record| record.size)));
-                value(figure, &named, ledger, size)
-            });
+            let found = found.and_then(|(figure, named)| value(figure, &named, ledger, size));
             is_whole &= found.is_some();
             found.unwrap_or_else(|| NOT_RUN.to_owned())
         });
         made.map(|made| (made, is_whole)).unwrap_or_else(|fault| (fault.problem, true))
     };
+    let page = ledger.record(&own.name).map(|record| record.size);
     for size in [Size::Full, Size::Small] {
         let (made, is_whole) = of_size(Some(size));
         if is_whole {
-            let is_smaller = largest.get() > Some(size);
-            return if is_smaller { with_size(&made, size) } else { made };
+            let is_another = page.is_some_and(|page| page != size) && block.contains(OPEN);
+            return if is_another { with_size(&made, size) } else { made };
         }
     }
-    without_unrun(&of_size(None).0)
+    let (made, is_whole) = of_size(None);
+    let is_row = block.trim_start().starts_with('|');
+    if is_whole || is_row { made } else { String::new() }
 }
 
 /// A block that says of which size its numbers are. One that introduces a table leaves that to the table.
@@ -99,32 +97,6 @@ fn with_size(block: &str, size: Size) -> String {
         _ => " ".to_owned(),
     };
     format!("{text}{before}These numbers are of size `{}`.{end}", size.name())
-}
-
-/// The sentences of a block whose numbers ran. Rows of a table stay.
-fn without_unrun(block: &str) -> String {
-    let text = block.trim_start();
-    if text.starts_with('|') {
-        return block.to_owned();
-    }
-    let text = text.strip_prefix("- ").unwrap_or(text);
-    let start = &block[..block.len() - text.len()];
-    let end = |text: &str| {
-        text.as_bytes().windows(2).position(|pair| pair[0] == b'.' && pair[1].is_ascii_whitespace())
-    };
-    let mut sentences = Vec::new();
-    let mut rest = text;
-    while let Some(at) = end(rest) {
-        let (sentence, after) = rest.split_at(at + 2);
-        sentences.push(sentence);
-        rest = after;
-    }
-    sentences.push(rest);
-    sentences.retain(|sentence| !sentence.contains(NOT_RUN));
-    match sentences.concat() {
-        none if none.trim().is_empty() => String::new(),
-        some => format!("{start}{}", some.trim_end()),
-    }
 }
 
 /// Every name in a reason is known.
@@ -259,19 +231,24 @@ fn value(figure: &Figure, named: &Named, ledger: &Ledger, size: Option<Size>) ->
         Named::Claim(claim) => {
             let claim = &figure.claims[claim];
             let found = records.iter().find_map(|record| record.all().find(|found| found.id == claim.id))?;
-            (found.seeds > 0).then(|| format!("{}{}", found.shown(found.measured), unit(figure, claim)))
+            (found.seeds > 0).then(|| {
+                format!("{}{}", number_of(figure, claim, found, found.measured), unit(figure, claim))
+            })
         }
     }
 }
 
-/// The ratio that a claim or check measures, if one does.
+/// The ratio that a claim or check measures, or the inverse of one, if there is one.
 fn claimed(figure: &Figure, record: &Record, above: Place, below: Place) -> Option<f64> {
-    let term = Term { measure: above.measure, of: above.setup, over: Some(Over::Setup(below.setup)) };
-    let is_ratio = |claim: &&Claim| {
-        claim.terms == [term.clone()] && below.measure == above.measure && unit(figure, claim).is_empty()
+    let measured = |over: Place, under: Place| {
+        let term = Term { measure: over.measure, of: over.setup, over: Some(Over::Setup(under.setup)) };
+        let is_ratio = |claim: &&Claim| {
+            claim.across.is_none() && claim.terms == [term.clone()] && under.measure == over.measure
+        };
+        let found = |claim: &Claim| record.all().find(|found| found.id == claim.id)?.measured;
+        figure.claims.iter().filter(is_ratio).find_map(found)
     };
-    let claim = figure.claims.iter().find(is_ratio)?;
-    record.all().find(|found| found.id == claim.id)?.measured
+    measured(above, below).or_else(|| measured(below, above).map(|inverse| 1.0 / inverse))
 }
 
 #[cfg(test)]
@@ -356,18 +333,15 @@ mod tests {
             vec![one]
         };
         let why = "{{near/gemini/mean over uno}} {{near/uno/mean over gemini}}";
-        assert_eq!(reasons(why, apart), "2.50 0.333");
+        assert_eq!(reasons(why, apart), "2.50 0.400", "the inverse, too");
     }
 
     #[test]
-    fn a_sentence_with_a_number_that_did_not_run_is_left_out() {
+    fn a_paragraph_with_a_number_that_did_not_run_is_left_out() {
         let one = |figure: &Figure| vec![record(figure, Size::Full, 4.0)];
-        let why = "First. {{near/uno/mean}} of {{far/uno/mean}}.\nUno takes {{near/uno/mean}}. Last.\n\n\
-                   {{far/uno/mean}}.\n\n- {{far/uno/mean}}. A.\n- B.\n\n| {{near/uno/mean}} | {{far/uno/mean}} |";
-        assert_eq!(
-            reasons(why, one),
-            "First. Uno takes 4 ms. Last.\n\n- A.\n- B.\n\n| 4 ms | (not run yet) |"
-        );
+        let why = "First {{near/uno/mean}}.\n\nSo {{far/uno/mean}}. Therefore.\n\n- {{far/uno/mean}}. A.\n- B.\n\n\
+                   | {{near/uno/mean}} | {{far/uno/mean}} |";
+        assert_eq!(reasons(why, one), "First 4 ms.\n- B.\n\n| 4 ms | (not run yet) |");
         assert_eq!(reasons("{{near/uno/mean}} {{fig1: near/uno/mean}}", |_| Vec::new()), "");
     }
 

@@ -1,7 +1,7 @@
 //! The pages of the whole ledger: its first screen, a page a paper, and one of our own checks.
 
 use crate::figure::{Claim, Figure};
-use crate::page::{band, interval, row, rule_of, show, unit};
+use crate::page::{band, interval, number_of, row, rule_of, show, unit};
 use crate::record::{Outcome, Record};
 use crate::standing::{Column, Judged, Standing, judged};
 use crate::statement::{Cause, Paper};
@@ -121,7 +121,7 @@ statement without a column, or whose columns did not run, is *not run*, and stay
 | holds | of a printed factor: the median of the ratios paired by seed lies between the factor's square root and its square, and the 95% interval excludes 1; of an absolute number: the whole interval is within 25% of it; of a printed bound: the whole interval is on its side; of *equal*: within a tenth, the interval within 0.8 and 1.25; of an order without a number: the interval is above 1; of *outperforms or matches*: above 1, or at least 0.9 with the interval above 0.8; of a band: the whole interval is in it |
 | direction | the interval is on the paper's side of 1, the median outside the band or short of the printed bound; or the paper measured on hardware that is not simulated, and the rule is met |
 | inconclusive | the interval contains 1, or reaches over an end of the band |
-| differs | the other side |
+| differs | the other side; of a printed bound: the whole interval beyond it, and not on the paper's side of 1 |
 | not run | fewer than six seeds with a value, or not part of the size that ran |
 
 A printed percentage becomes a factor by the paper's verb: x% lower, faster or better of a time is 1 / (1 - x), x% higher, more or longer is 1 + x. Growth is the
@@ -166,18 +166,20 @@ fn measured(one: &Judged<'_>) -> String {
     match (only.next(), only.next()) {
         (Some(column), None) => interval(column.figure, column.claim, column.outcome),
         _ => {
-            let mut by_unit: BTreeMap<String, Vec<&Outcome>> = BTreeMap::new();
+            let mut by_unit: BTreeMap<String, Vec<&Column<'_>>> = BTreeMap::new();
             for column in one.ran() {
-                by_unit.entry(unit(column.figure, column.claim)).or_default().push(column.outcome);
+                by_unit.entry(unit(column.figure, column.claim)).or_default().push(column);
             }
-            let spreads = by_unit.into_iter().map(|(unit, mut outcomes)| {
-                let number = |outcome: &Outcome| outcome.measured.unwrap_or(f64::INFINITY);
-                outcomes.sort_by(|a, b| number(a).total_cmp(&number(b)));
-                let shown =
-                    |outcome: Option<&&Outcome>| outcome.map(|outcome| outcome.shown(outcome.measured));
-                let (low, high) = (shown(outcomes.first()), shown(outcomes.last()));
-                let ends = if low == high { vec![low] } else { vec![low, high] };
-                ends.into_iter().flatten().collect::<Vec<_>>().join(" to ") + &unit
+            let spreads = by_unit.into_iter().map(|(unit, mut columns)| {
+                let number = |column: &Column<'_>| column.outcome.measured.unwrap_or(f64::INFINITY);
+                columns.sort_by(|a, b| number(a).total_cmp(&number(b)));
+                let shown = |column: &&Column<'_>| {
+                    number_of(column.figure, column.claim, column.outcome, column.outcome.measured)
+                };
+                let mut ends: Vec<String> =
+                    [columns.first(), columns.last()].into_iter().flatten().map(shown).collect();
+                ends.dedup();
+                ends.join(" to ") + &unit
             });
             spreads.collect::<Vec<_>>().join(", ")
         }

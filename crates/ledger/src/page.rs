@@ -357,11 +357,7 @@ pub(crate) fn interval(figure: &Figure, claim: &Claim, found: &Outcome) -> Strin
     match found.verdict {
         Verdict::NotRun => String::new(),
         _ => {
-            let is_share = figure.measures[claim.terms[0].measure].per.is_some();
-            let shown = |number: Option<f64>| match number {
-                None if is_share => "infinite".to_owned(),
-                number => found.shown(number),
-            };
+            let shown = |number| number_of(figure, claim, found, number);
             let (low, high) = (shown(found.ci_low), shown(found.ci_high));
             match (found.measured, found.ci_low, found.ci_high) {
                 (None, None, None) => shown(None),
@@ -395,15 +391,27 @@ impl Unit {
     }
 }
 
-impl Outcome {
-    /// A number beside the band: with more digits where it matters on which side of 1 it is.
-    pub(crate) fn shown(&self, value: Option<f64>) -> String {
-        let is_beside_one = [self.low, self.high].contains(&Some(1.0));
-        match value {
-            Some(near) if is_beside_one && near != 1.0 && (near - 1.0).abs() < 0.005 => format!("{near:.4}"),
-            _ => show(value),
-        }
-    }
+/// A number of a claim: with as many digits as say on which side it is of what decides the verdict.
+pub(crate) fn number_of(figure: &Figure, claim: &Claim, found: &Outcome, value: Option<f64>) -> String {
+    let term = &claim.terms[0];
+    let Some(value) = value else {
+        let is_share = figure.measures[term.measure].per.is_some();
+        return if is_share { "infinite".to_owned() } else { show(None) };
+    };
+    let one = term.over.as_ref().map(|_| 1.0);
+    let ends = [found.low, found.high, one].into_iter().flatten();
+    digits_beside(value, &ends.collect::<Vec<_>>())
+}
+
+/// A number with three significant digits, or with more where it would else be written as one of these ends and is not.
+fn digits_beside(value: f64, ends: &[f64]) -> String {
+    let text = show(Some(value));
+    let is_told = |text: &str| {
+        let shown: f64 = text.parse().unwrap_or(f64::NAN);
+        ends.iter().all(|end| value == *end || shown != *end)
+    };
+    let longer = (3..=6).map(|digits| format!("{value:.digits$}"));
+    std::iter::once(text.clone()).chain(longer).find(|text| is_told(text)).unwrap_or(text)
 }
 
 /// A number with three significant digits; infinite ones are said to be never there.
@@ -426,14 +434,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_near_one_shows_its_side() {
+    fn a_number_shows_its_side_of_what_decides() {
+        let shown = |value| digits_beside(value, &[1.0, 1.25]);
+        let numbers = [1.0, 1.003_21, 0.999_64, 1.000_01, 1.006, 1.254, 2.0];
+        assert_eq!(numbers.map(shown), ["1", "1.003", "0.9996", "1.00001", "1.01", "1.254", "2"]);
+        assert_eq!(digits_beside(0.999_999_99, &[1.0]), "1.00", "six digits are enough");
+    }
+
+    #[test]
+    fn what_has_no_end_is_never_there_and_a_share_of_nothing_infinite() {
         let figures = crate::figures().unwrap();
-        let mut outcome = Record::of_none(&figures[0]).claims.remove(0);
-        outcome.low = Some(1.0);
-        let numbers = [1.0, 1.003_21, 0.997, 1.006, 2.0];
-        assert_eq!(numbers.map(|number| outcome.shown(Some(number))), ["1", "1.0032", "0.9970", "1.01", "2"]);
-        assert_eq!(outcome.shown(None), "never");
-        outcome.low = Some(2.0);
-        assert_eq!(outcome.shown(Some(1.003_21)), "1.00");
+        let shown = |id: &str| {
+            let of = |figure: &&crate::Figure| figure.claims.iter().any(|claim| claim.id == id);
+            let figure = figures.iter().find(of).unwrap();
+            let claim = figure.claims.iter().find(|claim| claim.id == id).unwrap();
+            let mut found = Record::of_none(figure).all().find(|found| found.id == id).unwrap().clone();
+            found.verdict = Verdict::Differs;
+            interval(figure, claim, &found)
+        };
+        assert_eq!(shown("gemini-table2-over-wan-most"), "infinite");
+        assert_eq!(shown("oscar-fig23b-total-vs-hpcc-paper"), "never");
     }
 }
