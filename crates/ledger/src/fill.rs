@@ -3,7 +3,7 @@
 //! `{{CASE/ARM/MEASURE}}` is a median over seeds with its unit; `{{... over CASE/ARM}}` a ratio of two, `{{... below CASE/ARM}}` how
 //! much less it is, in percent; `{{ID}}` what a claim or check measured. The case may be left out where a figure has one, and after
 //! `over` where it is the same. A ratio that a claim or check measures, too, is that one: the median of paired ratios. All numbers of
-//! one paragraph are of one size, the largest that has them all. `FIGURE:` in front names another figure, of this paper where it has no
+//! one paragraph, table or item of a list are of one size, the largest that has them all. `FIGURE:` in front names another figure, of this paper where it has no
 //! stroke.
 
 use crate::error::{Fault, FigureError};

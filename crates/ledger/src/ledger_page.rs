@@ -170,16 +170,13 @@ fn measured(one: &Judged<'_>) -> String {
             for column in one.ran() {
                 by_unit.entry(unit(column.figure, column.claim)).or_default().push(column);
             }
-            let spreads = by_unit.into_iter().map(|(unit, mut columns)| {
-                let number = |column: &Column<'_>| column.outcome.measured.unwrap_or(f64::INFINITY);
-                columns.sort_by(|a, b| number(a).total_cmp(&number(b)));
-                let shown = |column: &&Column<'_>| {
-                    number_of(column.figure, column.claim, column.outcome, column.outcome.measured)
+            let spreads = by_unit.into_iter().map(|(unit, columns)| {
+                let number = |column: &Column<'_>| {
+                    let measured = column.outcome.measured;
+                    let text = number_of(column.figure, column.claim, column.outcome, measured);
+                    (measured.unwrap_or(f64::INFINITY), text)
                 };
-                let mut ends: Vec<String> =
-                    [columns.first(), columns.last()].into_iter().flatten().map(shown).collect();
-                ends.dedup();
-                ends.join(" to ") + &unit
+                least_to_most(columns.into_iter().map(number).collect()) + &unit
             });
             spreads.collect::<Vec<_>>().join(", ")
         }
@@ -187,15 +184,16 @@ fn measured(one: &Judged<'_>) -> String {
 }
 
 fn spread(numbers: impl Iterator<Item = f64>) -> String {
-    let numbers: Vec<f64> = numbers.collect();
-    let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let finite = |x: f64| show(x.is_finite().then_some(x));
-    match numbers.len() {
-        0 => String::new(),
-        _ if low.total_cmp(&high).is_eq() => finite(low),
-        _ => format!("{} to {}", finite(low), finite(high)),
-    }
+    least_to_most(numbers.map(|x| (x, show(x.is_finite().then_some(x)))).collect())
+}
+
+/// The least and the largest of numbers, as they are shown; one where they look alike.
+fn least_to_most(mut numbers: Vec<(f64, String)>) -> String {
+    numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let ends = [numbers.first(), numbers.last()].into_iter().flatten();
+    let mut ends: Vec<&str> = ends.map(|(_, text)| text.as_str()).collect();
+    ends.dedup();
+    ends.join(" to ")
 }
 
 fn ratio(one: &Judged<'_>) -> String {
