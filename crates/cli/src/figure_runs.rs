@@ -47,7 +47,7 @@ pub fn points(figure: &Figure, plan: &[Run]) -> Result<Vec<Point>, ScenarioError
     plan.iter().map(point).collect()
 }
 
-/// Runs points; of a full size it says before what it will take. What several need runs once.
+/// Runs points. It says before what they take: always of a full size, else if they are long. What several need runs once.
 pub fn run_points(
     points: &[Point],
     store: &Store,
@@ -58,10 +58,9 @@ pub fn run_points(
     catch_interrupts();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = Options { jobs: args.jobs.map_or(cores, usize::from), resume };
-    let mut display = SweepDisplay::new(args.quiet);
-    if size == Size::Full {
-        display = display.announcing(speed(points), options.jobs);
-    }
+    let least = if size == Size::Full { 0 } else { LONG };
+    let speed = || speed(points);
+    let display = SweepDisplay::new(args.quiet).announcing(least, &speed, options.jobs);
     let finished = execute(points, store, &options, &display)?;
     drop(display);
     if interrupted() && finished.len() < points.len() {
@@ -74,6 +73,8 @@ pub fn run_points(
 const TRIALS: usize = 7;
 /// Seconds: a shorter run is all start.
 const SHORT: f64 = 0.1;
+/// Packet-hops: about ten minutes of CPU time, of which seven trials are little.
+const LONG: u64 = 6_000_000_000;
 /// Packet-hops a second where every run is short: what they take is not worth a better number.
 const USUAL: f64 = 10e6;
 

@@ -136,28 +136,30 @@ impl Drop for Display {
 }
 
 /// How far a sweep has come.
-pub struct SweepDisplay {
+pub struct SweepDisplay<'a> {
     bar: Option<ProgressBar>,
     quiet: bool,
     /// Whether, and how, what there is to run is said before it runs.
-    announcement: Option<Announcement>,
+    announcement: Option<Announcement<'a>>,
     began: Instant,
     last_line: Mutex<Instant>,
 }
 
-struct Announcement {
-    /// Packet-hops a second of CPU time.
-    speed: f64,
+struct Announcement<'a> {
+    /// With fewer packet-hops to run, nothing is said.
+    least: u64,
+    /// Packet-hops a second of CPU time. It runs trials.
+    speed: &'a dyn Fn() -> f64,
     jobs: usize,
     said: AtomicBool,
 }
 
-impl Announcement {
+impl Announcement<'_> {
     fn say(&self, progress: &sweep::Progress) {
-        if self.said.swap(true, Ordering::Relaxed) || progress.hops == 0 {
+        if self.said.swap(true, Ordering::Relaxed) || progress.hops < self.least.max(1) {
             return;
         }
-        let cpu = progress.hops as f64 / self.speed;
+        let cpu = progress.hops as f64 / (self.speed)();
         output::note(&format!(
             "{} of {} runs are left, about {}: about {} of CPU time here, {} with {} at a time; after an interruption, --resume continues",
             progress.points - progress.done,
@@ -170,7 +172,7 @@ impl Announcement {
     }
 }
 
-impl SweepDisplay {
+impl<'a> SweepDisplay<'a> {
     /// On standard error, unless quiet.
     pub fn new(quiet: bool) -> Self {
         let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
@@ -180,9 +182,10 @@ impl SweepDisplay {
         Self { bar, quiet, announcement: None, began: now(), last_line: Mutex::new(now()) }
     }
 
-    /// Says before the first run what all of them take, so many at a time, at this many packet-hops a second of CPU time.
-    pub fn announcing(mut self, speed: f64, jobs: usize) -> Self {
-        self.announcement = Some(Announcement { speed, jobs, said: AtomicBool::new(false) });
+    /// Says before the first run what all of them take, so many at a time, if they have at least so many packet-hops. `speed` runs
+    /// trials, and gives packet-hops a second of CPU time.
+    pub fn announcing(mut self, least: u64, speed: &'a dyn Fn() -> f64, jobs: usize) -> Self {
+        self.announcement = Some(Announcement { least, speed, jobs, said: AtomicBool::new(false) });
         self
     }
 
@@ -196,7 +199,7 @@ impl SweepDisplay {
     }
 }
 
-impl sweep::Watch for SweepDisplay {
+impl sweep::Watch for SweepDisplay<'_> {
     fn update(&self, progress: &sweep::Progress) {
         if let Some(announcement) = &self.announcement {
             announcement.say(progress);
@@ -218,10 +221,35 @@ impl sweep::Watch for SweepDisplay {
     }
 }
 
-impl Drop for SweepDisplay {
+impl Drop for SweepDisplay<'_> {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn what_is_short_needs_no_trial_and_what_is_long_one() {
+        let trials = |hops: u64| {
+            let count = Cell::new(0);
+            let speed = || {
+                count.set(count.get() + 1);
+                1e6
+            };
+            let display = SweepDisplay::new(true).announcing(100, &speed, 1);
+            let mut progress = sweep::Progress::default();
+            progress.hops = hops;
+            sweep::Watch::update(&display, &progress);
+            sweep::Watch::update(&display, &progress);
+            drop(display);
+            count.get()
+        };
+        assert_eq!([99, 100].map(trials), [0, 1]);
     }
 }
