@@ -42,6 +42,8 @@ pub enum Reroute {
     Recent,
     /// Every subflow without an ACK for half a base round trip moves to a random entropy.
     Fresh,
+    /// None: each subflow keeps its first path. No reading of the paper, it shows what the subflows alone are worth.
+    Never,
 }
 
 impl Default for UnolbConfig {
@@ -185,6 +187,7 @@ impl Unolb {
                     subflow.acked_at().is_none_or(|at| now.since(at) > silence)
                 });
             }
+            Reroute::Never => {}
         }
     }
 
@@ -219,7 +222,7 @@ impl Unolb {
         };
         let good = match self.reroute {
             Reroute::Recent => self.subflows.iter().filter(recent).count(),
-            Reroute::Fresh => 0,
+            Reroute::Fresh | Reroute::Never => 0,
         };
         if good == 0 {
             return self.draw(random);
@@ -351,6 +354,17 @@ mod tests {
         flow.lose(7);
         assert_eq!(flow.moved(&before), [7]);
         assert!(before[2..4].contains(&flow.entropies()[7]));
+    }
+
+    #[test]
+    fn subflows_that_never_move_keep_their_paths() {
+        let mut flow = Flow::sending(Reroute::Never);
+        flow.now += rtts(5.0);
+        flow.ack_of(2..4);
+        let before = flow.entropies();
+        flow.lose(7);
+        flow.send(10);
+        assert_eq!(flow.entropies(), before);
     }
 
     #[test]

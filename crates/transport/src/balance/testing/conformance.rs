@@ -147,7 +147,7 @@ proptest! {
         events in prop::collection::vec(event(), 0..400),
         entropies in 1..300_u32,
         subflows in 1..20_u32,
-        reroute in prop_oneof![Just(unolb::Reroute::Recent), Just(unolb::Reroute::Fresh)],
+        reroute in prop_oneof![Just(unolb::Reroute::Recent), Just(unolb::Reroute::Fresh), Just(unolb::Reroute::Never)],
     ) {
         let bounded = [
             BalanceConfig::Rps(rps::RpsConfig { entropies }),

@@ -78,6 +78,9 @@ pub enum EpochPeriod {
     Constant,
     /// By the measured round trip, scaled to a datacenter's: x BDP inside / BDP of the flow's class.
     Proportional,
+    /// By the flow's own base round trip: flows between datacenters react more rarely, as with Gemini. No reading of the paper, it shows what
+    /// the same granularity is for.
+    BaseRtt,
 }
 
 /// The time from which the next epoch's end is computed.

@@ -159,6 +159,7 @@ impl Unocc {
         let period = match self.params.config.epoch.period {
             EpochPeriod::Constant => self.params.intra_base_rtt,
             EpochPeriod::Proportional => rtt.mul_f64(self.params.epoch_rtts),
+            EpochPeriod::BaseRtt => self.params.base_rtt,
         };
         let next = t_epoch.saturating_add(period);
         match self.params.config.epoch.debt {

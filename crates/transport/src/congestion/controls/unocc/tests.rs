@@ -224,6 +224,22 @@ fn a_proportional_period_grows_with_the_measured_round_trip() {
 }
 
 #[test]
+fn by_its_own_round_trip_a_flow_between_datacenters_rarely_ends_an_epoch() {
+    let mut config = UnoccConfig::default();
+    config.epoch.period = EpochPeriod::BaseRtt;
+    let ended = |start: &Start<'_>| {
+        let mut flow = Flow::new(&config, start).delayed(QUEUED);
+        flow.stream((start.path.base_rtt + QUEUED) * 2, true);
+        flow.epochs()
+    };
+    let (intra, inter) = (ended(&start()), ended(&wan_start()));
+    assert!(
+        (97..=100).contains(&intra) && inter <= 1,
+        "{intra} and {inter} in 100 base round trips of a datacenter"
+    );
+}
+
+#[test]
 fn a_silent_flow_does_not_save_up_epochs() {
     let cuts = |debt| {
         let mut config = UnoccConfig::default();
