@@ -5,7 +5,7 @@ use crate::progress::{SweepDisplay, catch_interrupts, interrupted};
 use clap::Args;
 use farspan_ledger::{Figure, Run, Size};
 use farspan_scenario::{ScenarioError, unknown_name};
-use farspan_sweep::{Finished, Options, Point, Store, execute};
+use farspan_sweep::{Finished, Options, Planned, Point, Store, execute};
 use farspan_world::{Cost, World};
 
 /// How a figure's runs are executed and reported.
@@ -59,8 +59,8 @@ pub fn run_points(
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = Options { jobs: args.jobs.map_or(cores, usize::from), resume };
     let least = if size == Size::Full { 0 } else { LONG };
-    let speed = || speed(points);
-    let display = SweepDisplay::new(args.quiet).announcing(least, &speed, options.jobs);
+    let seconds = |runs: &[Planned]| cpu_seconds(points, runs);
+    let display = SweepDisplay::new(args.quiet).announcing(least, &seconds, options.jobs);
     let finished = execute(points, store, &options, &display)?;
     drop(display);
     if interrupted() && finished.len() < points.len() {
@@ -69,28 +69,28 @@ pub fn run_points(
     Ok(finished)
 }
 
-/// Runs that are tried out for [`speed`].
-const TRIALS: usize = 7;
-/// Seconds: a shorter run is all start.
-const SHORT: f64 = 0.1;
-/// Packet-hops: about ten minutes of CPU time, of which seven trials are little.
+/// Packet-hops: about ten minutes of CPU time, of which the trials are little.
 const LONG: u64 = 6_000_000_000;
-/// Packet-hops a second where every run is short: what they take is not worth a better number.
-const USUAL: f64 = 10e6;
+/// Runs that are tried out.
+const TRIALS: usize = 12;
 
-/// Packet-hops a second of CPU time here: the median of short trials of points all over the list. A run that ends before it can be
-/// timed says nothing.
-fn speed(points: &[Point]) -> f64 {
-    let every = points.len().div_ceil(TRIALS).max(1);
-    let trial = |point: &Point| {
-        let world = World::build(&point.resolved).ok()?;
-        let cost = Cost::of(&point.resolved, &world);
-        let is_timed = cost.speed > 0.0 && cost.estimate.packet_hops as f64 > cost.speed * SHORT;
-        is_timed.then_some(cost.speed)
+/// Seconds of CPU time of these runs here: of one in the middle of each twelfth of their packet-hops, tried out, as some kinds of runs take
+/// several times as long for one as others. `None` if none of these can be built.
+fn cpu_seconds(points: &[Point], runs: &[Planned]) -> Option<f64> {
+    let all: f64 = runs.iter().map(|run| run.hops as f64).sum();
+    let per_hop = |trial: usize| {
+        let mut ahead = all * (trial as f64 + 0.5) / TRIALS as f64;
+        let run = runs.iter().find(|run| {
+            ahead -= run.hops as f64;
+            ahead < 0.0
+        })?;
+        let resolved = &points[run.point].resolved;
+        let cost = Cost::of(resolved, &World::build(resolved).ok()?);
+        let [from, to] = cost.seconds;
+        Some((from * to).sqrt() / run.hops as f64)
     };
-    let mut speeds: Vec<f64> = points.iter().step_by(every).filter_map(trial).collect();
-    speeds.sort_by(f64::total_cmp);
-    speeds.get(speeds.len() / 2).copied().unwrap_or(USUAL)
+    let tried: Vec<f64> = (0..TRIALS).filter_map(per_hop).collect();
+    (!tried.is_empty()).then(|| all * tried.iter().sum::<f64>() / tried.len() as f64)
 }
 
 /// The failure of runs that failed, the first one's error with it.

@@ -3,7 +3,7 @@
 use crate::format::{seconds, with_prefix};
 use crate::{Failure, output};
 use farspan_metrics::Summary;
-use farspan_sweep as sweep;
+use farspan_sweep::{self as sweep, Planned};
 use farspan_world::clock::now;
 use farspan_world::runner::{self, Job, Watch};
 use farspan_world::{EngineKind, Progress};
@@ -148,23 +148,22 @@ pub struct SweepDisplay<'a> {
 struct Announcement<'a> {
     /// With fewer packet-hops to run, nothing is said.
     least: u64,
-    /// Packet-hops a second of CPU time. It runs trials.
-    speed: &'a dyn Fn() -> f64,
+    /// Seconds of CPU time that runs take here, if that is known. It tries some out.
+    seconds: &'a dyn Fn(&[Planned]) -> Option<f64>,
     jobs: usize,
-    said: AtomicBool,
 }
 
 impl Announcement<'_> {
-    fn say(&self, progress: &sweep::Progress) {
-        if self.said.swap(true, Ordering::Relaxed) || progress.hops < self.least.max(1) {
+    fn say(&self, runs: &[Planned]) {
+        let hops = runs.iter().map(|run| run.hops).fold(0, u64::saturating_add);
+        if hops < self.least.max(1) {
             return;
         }
-        let cpu = progress.hops as f64 / (self.speed)();
+        let Some(cpu) = (self.seconds)(runs) else { return };
         output::note(&format!(
-            "{} of {} runs are left, about {}: about {} of CPU time here, {} with {} at a time; after an interruption, --resume continues",
-            progress.points - progress.done,
-            progress.points,
-            with_prefix(progress.hops as f64, "packet-hops"),
+            "{} runs are left, about {}: about {} of CPU time here, {} with {} at a time; after an interruption, --resume continues",
+            runs.len(),
+            with_prefix(hops as f64, "packet-hops"),
             seconds(cpu),
             seconds(cpu / self.jobs as f64),
             self.jobs
@@ -182,10 +181,15 @@ impl<'a> SweepDisplay<'a> {
         Self { bar, quiet, announcement: None, began: now(), last_line: Mutex::new(now()) }
     }
 
-    /// Says before the first run what all of them take, so many at a time, if they have at least so many packet-hops. `speed` runs
-    /// trials, and gives packet-hops a second of CPU time.
-    pub fn announcing(mut self, least: u64, speed: &'a dyn Fn() -> f64, jobs: usize) -> Self {
-        self.announcement = Some(Announcement { least, speed, jobs, said: AtomicBool::new(false) });
+    /// Says before the first run what all of them take, so many at a time, if they have at least so many packet-hops. `seconds` gives
+    /// their CPU time; it tries some out.
+    pub fn announcing(
+        mut self,
+        least: u64,
+        seconds: &'a dyn Fn(&[Planned]) -> Option<f64>,
+        jobs: usize,
+    ) -> Self {
+        self.announcement = Some(Announcement { least, seconds, jobs });
         self
     }
 
@@ -200,10 +204,13 @@ impl<'a> SweepDisplay<'a> {
 }
 
 impl sweep::Watch for SweepDisplay<'_> {
-    fn update(&self, progress: &sweep::Progress) {
+    fn planned(&self, runs: &[Planned]) {
         if let Some(announcement) = &self.announcement {
-            announcement.say(progress);
+            announcement.say(runs);
         }
+    }
+
+    fn update(&self, progress: &sweep::Progress) {
         let message = self.message(progress);
         let mut last_line = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bar) = &self.bar {
@@ -235,21 +242,18 @@ mod tests {
     use std::cell::Cell;
 
     #[test]
-    fn what_is_short_needs_no_trial_and_what_is_long_one() {
-        let trials = |hops: u64| {
-            let count = Cell::new(0);
-            let speed = || {
-                count.set(count.get() + 1);
-                1e6
+    fn what_is_short_is_not_tried_out() {
+        let tried = |hops: u64| {
+            let tried = Cell::new(false);
+            let seconds = |_: &[Planned]| {
+                tried.set(true);
+                None
             };
-            let display = SweepDisplay::new(true).announcing(100, &speed, 1);
-            let mut progress = sweep::Progress::default();
-            progress.hops = hops;
-            sweep::Watch::update(&display, &progress);
-            sweep::Watch::update(&display, &progress);
+            let display = SweepDisplay::new(true).announcing(100, &seconds, 1);
+            sweep::Watch::planned(&display, &[Planned { point: 0, hops }]);
             drop(display);
-            count.get()
+            tried.get()
         };
-        assert_eq!([99, 100].map(trials), [0, 1]);
+        assert_eq!([99, 100].map(tried), [false, true]);
     }
 }

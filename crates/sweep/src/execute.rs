@@ -38,8 +38,20 @@ pub struct Progress {
     pub hops: u64,
 }
 
+/// A run that is not there yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Planned {
+    /// The index of a point that it is of.
+    pub point: usize,
+    /// Its estimated packet-hops.
+    pub hops: u64,
+}
+
 /// An observer of a sweep, which may end it early.
 pub trait Watch {
+    /// These runs follow, the longest first.
+    fn planned(&self, _runs: &[Planned]) {}
+
     /// The points have come so far.
     fn update(&self, _progress: &Progress) {}
 
@@ -97,6 +109,8 @@ pub fn execute(
     let pool = Pool::new(options.jobs);
     estimate(&mut tasks, &pool, watch);
     progress.hops = tasks.iter().map(|task| task.hops).fold(0, u64::saturating_add);
+    let planned = |task: &Task<'_>| Planned { point: task.points[0], hops: task.hops };
+    watch.planned(&tasks.iter().map(planned).collect::<Vec<_>>());
     watch.update(&progress);
     let mut broken = None;
     pool.run(

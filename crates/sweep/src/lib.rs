@@ -32,7 +32,7 @@ mod told;
 
 pub use ask::{Ask, split};
 pub use data_set::{DataSetError, Row, Status, encode_data_set, rows, write_data_set};
-pub use execute::{Finished, Options, Progress, SweepError, Watch, execute, longest_first};
+pub use execute::{Finished, Options, Planned, Progress, SweepError, Watch, execute, longest_first};
 pub use file::Sweep;
 pub use kind::Kind;
 pub use point::Point;
