@@ -7,6 +7,7 @@ use farspan_metrics::Warned;
 use farspan_scenario::{Resolved, ScenarioError};
 use farspan_sweep::{Kind, Point, Sweep};
 use farspan_world::{Cost, PathFacts, Size, World};
+use std::panic::resume_unwind;
 use std::path::Path;
 
 /// Prints the resolved scenario, and as comments below it what it means and costs: the whole is a scenario again. Of a sweep: how many runs it
@@ -94,8 +95,12 @@ fn check_sweep(args: &CheckArgs) -> Result<(), Failure> {
         repeated => format!("; {repeated} combinations repeat another run"),
     };
     let mut lines = vec![format!("sweep: {runs} runs of {count} points (seeds not counted){repeated}")];
-    let tried: Vec<_> =
-        chosen(&points, MOST_TRIED).into_iter().map(|index| try_out(&points[index][0])).collect();
+    let tried: Vec<_> = chosen(&points, MOST_TRIED)
+        .into_iter()
+        .map(|index| {
+            cost::tried_apart(|| try_out(&points[index][0])).unwrap_or_else(|panic| resume_unwind(panic))
+        })
+        .collect();
     lines.extend(estimate(&tried, runs, count)?);
     output::text(&(lines.join("\n") + "\n"));
     Ok(())

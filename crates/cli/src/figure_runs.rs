@@ -1,12 +1,12 @@
 //! The runs of figures, as one sweep.
 
 use crate::Failure;
+use crate::cost::announce_figures;
 use crate::progress::{SweepDisplay, catch_interrupts, interrupted};
 use clap::Args;
 use farspan_ledger::{Figure, Run, Size};
 use farspan_scenario::{ScenarioError, unknown_name};
 use farspan_sweep::{Finished, Options, Planned, Point, Store, execute};
-use farspan_world::{Cost, World};
 
 /// How a figure's runs are executed and reported.
 #[derive(Args, Debug)]
@@ -47,7 +47,7 @@ pub fn points(figure: &Figure, plan: &[Run]) -> Result<Vec<Point>, ScenarioError
     plan.iter().map(point).collect()
 }
 
-/// Runs points. It says before what they take: always of a full size, else if they are long. What several need runs once.
+/// Runs points, what several need once. It says before what they take: always for size `full`, else if they are long.
 pub fn run_points(
     points: &[Point],
     store: &Store,
@@ -58,39 +58,14 @@ pub fn run_points(
     catch_interrupts();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = Options { jobs: args.jobs.map_or(cores, usize::from), resume };
-    let least = if size == Size::Full { 0 } else { LONG };
-    let seconds = |runs: &[Planned]| cpu_seconds(points, runs);
-    let display = SweepDisplay::new(args.quiet).announcing(least, &seconds, options.jobs);
+    let announce = |runs: &[Planned]| announce_figures(points, runs, options.jobs, size == Size::Full);
+    let display = SweepDisplay::new(args.quiet).announcing(&announce);
     let finished = execute(points, store, &options, &display)?;
     drop(display);
     if interrupted() && finished.len() < points.len() {
         return Err(Failure::InterruptedFigure { kept: true });
     }
     Ok(finished)
-}
-
-/// Packet-hops: about ten minutes of CPU time, of which the trials are little.
-const LONG: u64 = 6_000_000_000;
-/// Runs that are tried out.
-const TRIALS: usize = 12;
-
-/// Seconds of CPU time of these runs here: of one in the middle of each twelfth of their packet-hops, tried out, as some kinds of runs take
-/// several times as long for one as others. `None` if none of these can be built.
-fn cpu_seconds(points: &[Point], runs: &[Planned]) -> Option<f64> {
-    let all: f64 = runs.iter().map(|run| run.hops as f64).sum();
-    let per_hop = |trial: usize| {
-        let mut ahead = all * (trial as f64 + 0.5) / TRIALS as f64;
-        let run = runs.iter().find(|run| {
-            ahead -= run.hops as f64;
-            ahead < 0.0
-        })?;
-        let resolved = &points[run.point].resolved;
-        let cost = Cost::of(resolved, &World::build(resolved).ok()?);
-        let [from, to] = cost.seconds;
-        Some((from * to).sqrt() / run.hops as f64)
-    };
-    let tried: Vec<f64> = (0..TRIALS).filter_map(per_hop).collect();
-    (!tried.is_empty()).then(|| all * tried.iter().sum::<f64>() / tried.len() as f64)
 }
 
 /// The failure of runs that failed, the first one's error with it.

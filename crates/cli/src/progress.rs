@@ -10,7 +10,7 @@ use farspan_world::{EngineKind, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Set by Ctrl-C.
@@ -139,36 +139,11 @@ impl Drop for Display {
 pub struct SweepDisplay<'a> {
     bar: Option<ProgressBar>,
     quiet: bool,
-    /// Whether, and how, what there is to run is said before it runs.
-    announcement: Option<Announcement<'a>>,
-    began: Instant,
+    /// Says before the first run what they take.
+    announce: Option<&'a dyn Fn(&[Planned])>,
+    /// When the first run began.
+    began: OnceLock<Instant>,
     last_line: Mutex<Instant>,
-}
-
-struct Announcement<'a> {
-    /// With fewer packet-hops to run, nothing is said.
-    least: u64,
-    /// Seconds of CPU time that runs take here, if that is known. It tries some out.
-    seconds: &'a dyn Fn(&[Planned]) -> Option<f64>,
-    jobs: usize,
-}
-
-impl Announcement<'_> {
-    fn say(&self, runs: &[Planned]) {
-        let hops = runs.iter().map(|run| run.hops).fold(0, u64::saturating_add);
-        if hops < self.least.max(1) {
-            return;
-        }
-        let Some(cpu) = (self.seconds)(runs) else { return };
-        output::note(&format!(
-            "{} runs are left, about {}: about {} of CPU time here, {} with {} at a time; after an interruption, --resume continues",
-            runs.len(),
-            with_prefix(hops as f64, "packet-hops"),
-            seconds(cpu),
-            seconds(cpu / self.jobs as f64),
-            self.jobs
-        ));
-    }
 }
 
 impl<'a> SweepDisplay<'a> {
@@ -178,25 +153,19 @@ impl<'a> SweepDisplay<'a> {
             let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs  {msg}");
             ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Self { bar, quiet, announcement: None, began: now(), last_line: Mutex::new(now()) }
+        Self { bar, quiet, announce: None, began: OnceLock::new(), last_line: Mutex::new(now()) }
     }
 
-    /// Says before the first run what all of them take, so many at a time, if they have at least so many packet-hops. `seconds` gives
-    /// their CPU time; it tries some out.
-    pub fn announcing(
-        mut self,
-        least: u64,
-        seconds: &'a dyn Fn(&[Planned]) -> Option<f64>,
-        jobs: usize,
-    ) -> Self {
-        self.announcement = Some(Announcement { least, seconds, jobs });
+    /// Calls this with the runs before the first of them.
+    pub fn announcing(mut self, announce: &'a dyn Fn(&[Planned])) -> Self {
+        self.announce = Some(announce);
         self
     }
 
     /// From the estimated packet-hops of the runs that are done: the longest come first.
     fn message(&self, progress: &sweep::Progress) -> String {
         let share = progress.hops_done as f64 / progress.hops.max(1) as f64;
-        let left = self.began.elapsed().as_secs_f64() * (1.0 - share) / share.max(1e-6);
+        let left = self.began.get_or_init(now).elapsed().as_secs_f64() * (1.0 - share) / share.max(1e-6);
         let failed =
             if progress.failed > 0 { format!("{} failed  ", progress.failed) } else { String::new() };
         if share > 0.0 { format!("{failed}{} left", seconds(left)) } else { failed }
@@ -205,9 +174,10 @@ impl<'a> SweepDisplay<'a> {
 
 impl sweep::Watch for SweepDisplay<'_> {
     fn planned(&self, runs: &[Planned]) {
-        if let Some(announcement) = &self.announcement {
-            announcement.say(runs);
+        if let Some(announce) = self.announce {
+            announce(runs);
         }
+        self.began.get_or_init(now);
     }
 
     fn update(&self, progress: &sweep::Progress) {
@@ -233,27 +203,5 @@ impl Drop for SweepDisplay<'_> {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::cell::Cell;
-
-    #[test]
-    fn what_is_short_is_not_tried_out() {
-        let tried = |hops: u64| {
-            let tried = Cell::new(false);
-            let seconds = |_: &[Planned]| {
-                tried.set(true);
-                None
-            };
-            let display = SweepDisplay::new(true).announcing(100, &seconds, 1);
-            sweep::Watch::planned(&display, &[Planned { point: 0, hops }]);
-            drop(display);
-            tried.get()
-        };
-        assert_eq!([99, 100].map(tried), [false, true]);
     }
 }

@@ -6,7 +6,7 @@ use crate::record::{Outcome, Record};
 use crate::standing::{Column, Judged, Standing, judged};
 use crate::statement::{Cause, Paper};
 use crate::verdict::Verdict;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Contradictions on the first screen.
 const LARGEST: usize = 3;
@@ -70,12 +70,18 @@ pub(crate) fn sentence(all: &[(&Paper, Vec<Judged<'_>>)]) -> String {
     let numbers = every().filter(|one| one.can_be_close()).count();
     let of = |standing| every().filter(|one| one.standing == standing).count();
     let close = of(Standing::Close);
+    let contradicted = every()
+        .filter(|one| one.standing == Standing::Mixed)
+        .filter(|one| one.ran().any(|column| column.outcome.verdict == Verdict::Differs))
+        .count();
     let share = (100 * close + numbers / 2).checked_div(numbers).unwrap_or_default();
     format!(
         "The papers make {} statements about results. {numbers} of them give a number, or say that two things are equal. We \
-         come close for {close} of those ({share}%). Our runs contradict {} of all statements. We have not tested {}.",
+         come close for {close} of those ({share}%). Our runs contradict {} of all statements. For {} more, profiles or settings \
+         disagree, and for {contradicted} of these at least one contradicts the paper. We have not tested {}.",
         every().count(),
         of(Standing::Differs),
+        of(Standing::Mixed),
         of(Standing::NotRun),
     )
 }
@@ -88,7 +94,10 @@ pub(crate) fn first_screen(all: &[(&Paper, Vec<Judged<'_>>)]) -> String {
         .filter(|(_, one)| one.standing == Standing::Differs)
         .collect();
     differing.sort_by(|a, b| b.1.distance().total_cmp(&a.1.distance()));
-    text += "\n**The largest contradictions**, of statements all of whose columns differ\n\n";
+    // Statements of one figure often differ for one reason.
+    let mut figures = BTreeSet::new();
+    differing.retain(|(_, one)| figures.insert(one.columns.first().map(|column| &column.figure.name)));
+    text += "\n**The largest contradictions**, of statements all of whose columns differ, one a figure\n\n";
     let heading = ["paper", "it states", "printed", "measured", "why"].map(str::to_owned);
     text += &(row(&heading) + &rule_of(heading.len()));
     for (paper, one) in differing.into_iter().take(LARGEST) {
@@ -127,7 +136,10 @@ statement without a column, or whose columns did not run, is *not run*, and stay
 A printed percentage becomes a factor by the paper's verb: x% lower, faster or better of a time is 1 / (1 - x), x% higher, more or longer is 1 + x. Growth is the
 slope of logarithms: 1 is linear. `ratio` is the measured number over the paper's.
 
-What never ends counts as infinite. A 99% quantile needs 1,000 flows. Intervals are bootstraps over seeds, of shares of counts
+What does not hold has a probable cause. *Ours* is our model or our setting. *Our reading* is what the paper leaves open. *The paper's own* is that its text, figures or
+code disagree.
+
+A flow that never ends has an infinite completion time. A 99% quantile needs 1,000 flows. Intervals are bootstraps over seeds, of shares of counts
 Wilson's. Each size has a record of its own; pages show the largest. No number of a table is typed in: `farspan reproduce --accept` writes these
 pages and `docs/ledger.json`. A claim or check that holds there and no longer does at the same size ends `farspan reproduce` with 3.
 ";

@@ -38,10 +38,10 @@ pub struct Progress {
     pub hops: u64,
 }
 
-/// A run that is not there yet.
+/// A run still to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Planned {
-    /// The index of a point that it is of.
+    /// The index of one of its points in the list.
     pub point: usize,
     /// Its estimated packet-hops.
     pub hops: u64,
@@ -49,7 +49,7 @@ pub struct Planned {
 
 /// An observer of a sweep, which may end it early.
 pub trait Watch {
-    /// These runs follow, the longest first.
+    /// These runs are still to do, the longest first. Called once, before the first of them.
     fn planned(&self, _runs: &[Planned]) {}
 
     /// The points have come so far.

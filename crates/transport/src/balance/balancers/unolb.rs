@@ -28,7 +28,7 @@ pub struct UnolbConfig {
     pub subflows: u32,
     /// How many entropies there are to draw from, 1 to 65536; 250 (published code; the paper gives none).
     pub entropies: u32,
-    /// Where a subflow moves; `recent` (section 4.2). Published code: `fresh`.
+    /// Where a subflow moves; `recent` (section 4.2). Published code: `fresh`. `never` is an ablation.
     pub reroute: Reroute,
 }
 
@@ -42,7 +42,7 @@ pub enum Reroute {
     Recent,
     /// Every subflow without an ACK for half a base round trip moves to a random entropy.
     Fresh,
-    /// None: each subflow keeps its first path. No reading of the paper, it shows what the subflows alone are worth.
+    /// None: each subflow keeps its first path. An ablation, not a reading of the paper: it shows the worth of subflows alone.
     Never,
 }
 
@@ -220,10 +220,8 @@ impl Unolb {
         let recent = |s: &&Subflow| {
             s.entropy() != Some(lost) && s.acked_at().is_some_and(|at| now.since(at) < self.base_rtt)
         };
-        let good = match self.reroute {
-            Reroute::Recent => self.subflows.iter().filter(recent).count(),
-            Reroute::Fresh | Reroute::Never => 0,
-        };
+        let good =
+            if self.reroute == Reroute::Recent { self.subflows.iter().filter(recent).count() } else { 0 };
         if good == 0 {
             return self.draw(random);
         }

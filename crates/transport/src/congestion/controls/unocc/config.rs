@@ -52,7 +52,7 @@ pub struct UnoccConfig {
 pub struct EpochConfig {
     /// The event that begins the first epoch; `first_ack` (section 4.1.1). Published code: `full_window`.
     pub start: EpochStart,
-    /// How far an epoch's end moves on; `constant` (section 4.1.1). Published code: `proportional`.
+    /// How far an epoch's end moves on; `constant` (section 4.1.1). Published code: `proportional`. `base_rtt` is an ablation.
     pub period: EpochPeriod,
     /// The time from which the next epoch's end is computed; `max`. Published code: `previous`.
     pub debt: EpochDebt,
@@ -78,8 +78,8 @@ pub enum EpochPeriod {
     Constant,
     /// By the measured round trip, scaled to a datacenter's: x BDP inside / BDP of the flow's class.
     Proportional,
-    /// By the flow's own base round trip: flows between datacenters react more rarely, as with Gemini. No reading of the paper, it shows what
-    /// the same granularity is for.
+    /// By the flow's own base round trip: flows between datacenters react more rarely, as with Gemini. An ablation, not a reading of the paper:
+    /// it shows the worth of the same granularity.
     BaseRtt,
 }
 
