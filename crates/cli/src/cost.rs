@@ -109,6 +109,10 @@ pub fn announce_figures(points: &[Point], runs: &[Planned], jobs: usize, always:
         return;
     }
     let cpu = cpu_seconds(points, runs);
+    if interrupted() {
+        return;
+    }
+    let at_a_time = jobs.clamp(1, runs.len());
     if !always && cpu.is_some_and(|cpu| cpu < VERY_LONG) {
         return;
     }
@@ -116,9 +120,9 @@ pub fn announce_figures(points: &[Point], runs: &[Planned], jobs: usize, always:
         || "CPU time unknown, none of them can be tried out".to_owned(),
         |cpu| {
             format!(
-                "about {} of CPU time here, {} with {jobs} at a time",
+                "about {} of CPU time here, {} with {at_a_time} at a time",
                 seconds(cpu),
-                seconds(cpu / jobs as f64)
+                seconds(cpu / at_a_time as f64)
             )
         },
     );

@@ -77,8 +77,8 @@ pub(crate) fn sentence(all: &[(&Paper, Vec<Judged<'_>>)]) -> String {
     let share = (100 * close + numbers / 2).checked_div(numbers).unwrap_or_default();
     format!(
         "The papers make {} statements about results. {numbers} of them give a number, or say that two things are equal. We \
-         come close for {close} of those ({share}%). Our runs contradict {} of all statements. For {} more, profiles or settings \
-         disagree, and for {contradicted} of these at least one contradicts the paper. We have not tested {}.",
+         come close for {close} of those ({share}%). Our runs contradict {} of all statements. For {} more, what we measured \
+         disagrees by profile, rival, load or measure, and in {contradicted} of these a part contradicts the paper. We have not tested {}.",
         every().count(),
         of(Standing::Differs),
         of(Standing::Mixed),
@@ -97,7 +97,7 @@ pub(crate) fn first_screen(all: &[(&Paper, Vec<Judged<'_>>)]) -> String {
     // Statements of one figure often differ for one reason.
     let mut figures = BTreeSet::new();
     differing.retain(|(_, one)| figures.insert(one.columns.first().map(|column| &column.figure.name)));
-    text += "\n**The largest contradictions**, of statements all of whose columns differ, one a figure\n\n";
+    text += "\n**The largest contradictions**, of statements all of whose columns differ, at most one of each figure\n\n";
     let heading = ["paper", "it states", "printed", "measured", "why"].map(str::to_owned);
     text += &(row(&heading) + &rule_of(heading.len()));
     for (paper, one) in differing.into_iter().take(LARGEST) {
