@@ -135,12 +135,15 @@ impl Drop for Display {
     }
 }
 
+/// Says what runs take.
+type Announce<'a> = dyn Fn(&[Planned]) + 'a;
+
 /// How far a sweep has come.
 pub struct SweepDisplay<'a> {
     bar: Option<ProgressBar>,
     quiet: bool,
     /// Says before the first run what they take.
-    announce: Option<&'a dyn Fn(&[Planned])>,
+    announce: Option<&'a Announce<'a>>,
     /// When the first run began.
     began: OnceLock<Instant>,
     last_line: Mutex<Instant>,
@@ -157,7 +160,7 @@ impl<'a> SweepDisplay<'a> {
     }
 
     /// Calls this with the runs before the first of them.
-    pub fn announcing(mut self, announce: &'a dyn Fn(&[Planned])) -> Self {
+    pub fn announcing(mut self, announce: &'a Announce<'a>) -> Self {
         self.announce = Some(announce);
         self
     }
