@@ -105,17 +105,14 @@ const TRIALS: usize = 12;
 /// Says what runs of figures take, so many at a time: `always`, or if they take more than ten minutes of CPU time.
 pub fn announce_figures(points: &[Point], runs: &[Planned], jobs: usize, always: bool) {
     let hops = runs.iter().map(|run| run.hops).fold(0, u64::saturating_add);
-    if runs.is_empty() || !always && (hops as f64) < SLOWEST * VERY_LONG {
+    if runs.is_empty() || !always && !can_be_very_long(hops) {
         return;
     }
     let cpu = cpu_seconds(points, runs);
-    if interrupted() {
+    if interrupted() || !always && cpu.is_some_and(|cpu| cpu < VERY_LONG) {
         return;
     }
     let at_a_time = jobs.clamp(1, runs.len());
-    if !always && cpu.is_some_and(|cpu| cpu < VERY_LONG) {
-        return;
-    }
     let time = cpu.map_or_else(
         || "CPU time unknown, none of them can be tried out".to_owned(),
         |cpu| {
@@ -128,6 +125,11 @@ pub fn announce_figures(points: &[Point], runs: &[Planned], jobs: usize, always:
     );
     let work = with_prefix(hops as f64, "packet-hops");
     output::note(&format!("{} runs to do, about {work}: {time}", runs.len()));
+}
+
+/// Whether the slowest core takes ten minutes for so many packet-hops: what is shorter needs no trial.
+fn can_be_very_long(hops: u64) -> bool {
+    hops as f64 >= SLOWEST * VERY_LONG
 }
 
 /// Seconds of CPU time of these runs here, from some of them; `None` if none can be tried out.
@@ -179,6 +181,11 @@ mod tests {
         assert_eq!(chosen(&[0, 8]), [(1, 4)]);
         assert_eq!(chosen(&[]), []);
         assert_eq!(chosen(&[0, 0]), []);
+    }
+
+    #[test]
+    fn what_ends_within_ten_minutes_on_any_core_needs_no_trial() {
+        assert_eq!([2_399_999_999, 2_400_000_000].map(can_be_very_long), [false, true]);
     }
 
     #[test]
