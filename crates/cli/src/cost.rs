@@ -9,9 +9,9 @@ use farspan_world::{Cost, Estimate, World};
 use std::collections::BTreeMap;
 use std::thread;
 
-/// Batch that take longer say so before.
+/// Batches that take longer say so before.
 const LONG: f64 = 60.0;
-/// Batch that take longer say so even if asked to be quiet.
+/// Batches that take longer say so even if asked to be quiet.
 const VERY_LONG: f64 = 600.0;
 /// Every core does at least so many packet-hops a second: what is short at this speed needs no trial.
 const SLOWEST: f64 = 4e6;

@@ -316,6 +316,31 @@ fn a_long_sweep_says_first_what_it_costs() {
 }
 
 #[test]
+fn a_full_figure_says_once_what_is_left_of_it() {
+    let folder = Folder::new("full");
+    let out = folder.out().display().to_string();
+    let left = |more: &[&str]| {
+        let mut command = Command::new(BINARY);
+        command.args(["reproduce", "oscar/fig3", "--size", "full", "--jobs", "1", "--out", &out]).args(more);
+        let mut child = begun(&folder, command.stdout(Stdio::null()).stderr(Stdio::piped()));
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let said = lines.next().unwrap();
+        signal(&child, "-INT");
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        let end = ["farspan: interrupted; complete runs are kept, and --resume skips them"];
+        assert_eq!(lines.collect::<Vec<_>>(), end);
+        let words: Vec<_> = said.split_whitespace().collect();
+        assert_eq!(words[..1], ["farspan:"]);
+        assert!(said.contains(" runs to do, about ") && said.contains(" packet-hops: about "), "{said}");
+        assert!(said.ends_with(" with 1 at a time"), "{said}");
+        words[1].parse::<usize>().unwrap()
+    };
+    let all = left(&[]);
+    let rest = left(&["--resume"]);
+    assert!((1..all).contains(&rest), "{rest} of {all}");
+}
+
+#[test]
 fn several_schemes_go_on_after_ctrl_c() {
     let folder = Folder::new("asked");
     let out = folder.out().display().to_string();
