@@ -189,7 +189,7 @@ fn claim(text: &ClaimText, figure: &Figure, names: &Names, terms: Vec<Term>) -> 
     };
     let rule = rule(text, is_ratio || taken.per.is_some(), printed)?;
     if let Some((_, stated)) = stated.as_ref().filter(|(_, stated)| stated.prints())
-        && matches!(rule, Rule::Order | Rule::NotBelow | Rule::Equal | Rule::Band(..))
+        && matches!(rule, Rule::Order | Rule::NotBelow | Rule::Equal | Rule::Word(_) | Rule::Band(..))
     {
         let problem =
             format!("statement {:?} prints a number, and this rule does not look at it", stated.id.get_ref());
@@ -226,8 +226,10 @@ fn drawn(text: &ClaimText, figure: &Figure, Term { measure, of, over }: &Term) -
 /// `printed` is the paper's number.
 fn rule(text: &ClaimText, is_ratio: bool, printed: Option<f64>) -> Checked<Rule> {
     let name = &text.id;
-    let needs_a_ratio =
-        matches!(text.rule, RuleText::Factor | RuleText::Equal | RuleText::Order | RuleText::NotBelow);
+    let needs_a_ratio = matches!(
+        text.rule,
+        RuleText::Factor | RuleText::Equal | RuleText::Order | RuleText::NotBelow | RuleText::Word
+    );
     if needs_a_ratio && !is_ratio {
         return wrong(
             name,
@@ -235,8 +237,9 @@ fn rule(text: &ClaimText, is_ratio: bool, printed: Option<f64>) -> Checked<Rule>
             "name the arm under the fraction bar, or `over_case`, or give the measure a `per`",
         );
     }
-    if text.rule != RuleText::Band && (text.low.is_some() || text.high.is_some()) {
-        return wrong(name, "`low` and `high` are for the rule \"band\"", "remove them");
+    let has_ends = matches!(text.rule, RuleText::Band | RuleText::Word);
+    if !has_ends && (text.low.is_some() || text.high.is_some()) {
+        return wrong(name, "`low` and `high` are for the rules \"band\" and \"word\"", "remove them");
     }
     let number = || match printed {
         Some(number) if number > 0.0 => Ok(number),
@@ -257,6 +260,11 @@ fn rule(text: &ClaimText, is_ratio: bool, printed: Option<f64>) -> Checked<Rule>
         RuleText::Factor => match number()? {
             1.0 => wrong(name, "no printed factor other than 1", "give the rule \"equal\""),
             factor => Ok(Rule::Factor(factor)),
+        },
+        RuleText::Word => match (text.low, text.high) {
+            (Some(low), None) if low > 1.0 => Ok(Rule::Word(low)),
+            (None, Some(high)) if high > 0.0 && high < 1.0 => Ok(Rule::Word(high)),
+            _ => wrong(name, "a word has one bound", "give a `low` above 1 or a `high` below 1"),
         },
         RuleText::Band => match (text.low, text.high) {
             (None, None) => wrong(name, "a band without ends", "give `low`, `high` or both"),

@@ -348,6 +348,7 @@ pub(crate) enum RuleText {
     Equal,
     Order,
     NotBelow,
+    Word,
     Band,
 }
 

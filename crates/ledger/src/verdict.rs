@@ -67,6 +67,8 @@ pub enum Rule {
     Order,
     /// A ratio of 1 or more, where the paper says *outperforms or matches*: above 1 or equal.
     NotBelow,
+    /// A ratio that is a word, such as *clearly*: at least this bound above 1, or at most this one below 1.
+    Word(f64),
     /// A number between two ends; an end that is left out is open.
     Band(Option<f64>, Option<f64>),
 }
@@ -97,6 +99,8 @@ impl Rule {
             Self::Equal => (Some(EQUAL.0), Some(EQUAL.1)),
             Self::Order => (Some(1.0), None),
             Self::NotBelow => (Some(EQUAL.0), None),
+            Self::Word(bound) if bound < 1.0 => (None, Some(bound)),
+            Self::Word(bound) => (Some(bound), None),
             Self::Band(low, high) => (low, high),
         }
     }
@@ -128,13 +132,15 @@ impl Rule {
                     false => Verdict::Inconclusive,
                 }
             }
-            Self::AtLeast(bound, true) if bound > 1.0 && found.point < bound && found.low > 1.0 => {
+            Self::AtLeast(bound, true) | Self::Word(bound)
+                if bound > 1.0 && found.point < bound && found.low > 1.0 => {
                 Verdict::Direction
             }
-            Self::AtMost(bound, true) if bound < 1.0 && found.point > bound && found.high < 1.0 => {
+            Self::AtMost(bound, true) | Self::Word(bound)
+                if bound < 1.0 && found.point > bound && found.high < 1.0 => {
                 Verdict::Direction
             }
-            Self::Value(_) | Self::Band(..) | Self::AtMost(..) | Self::AtLeast(..) => {
+            Self::Value(_) | Self::Band(..) | Self::Word(_) | Self::AtMost(..) | Self::AtLeast(..) => {
                 match inside(band, found.low) && inside(band, found.high) {
                     true => Verdict::Holds,
                     false
@@ -151,7 +157,7 @@ impl Rule {
     /// Whether it has a printed number, or says that two things are equal.
     #[must_use]
     pub const fn can_be_close(self) -> bool {
-        !matches!(self, Self::Order | Self::NotBelow | Self::Band(..))
+        !matches!(self, Self::Order | Self::NotBelow | Self::Word(_) | Self::Band(..))
     }
 
     /// Whether what holds is near the printed number, too; a bound that holds is. `None` where the rule has none.
@@ -164,7 +170,7 @@ impl Rule {
             Self::Value(value) => (found.point - value).abs() <= NEAR * value,
             Self::Equal => (found.point - 1.0).abs() <= CLOSE_EQUAL + f64::EPSILON,
             Self::AtMost(..) | Self::AtLeast(..) => true,
-            Self::Order | Self::NotBelow | Self::Band(..) => return None,
+            Self::Order | Self::NotBelow | Self::Word(_) | Self::Band(..) => return None,
         };
         Some(near && self.verdict(found) == Verdict::Holds)
     }
@@ -258,6 +264,21 @@ mod tests {
         assert_eq!(verdict(Rule::AtMost(0.5, true), 0.6, 0.7, 0.8), Verdict::Direction);
         assert_eq!(verdict(Rule::AtMost(1.05, true), 1.06, 1.1, 1.2), Verdict::Differs);
         assert_eq!(verdict(Rule::AtMost(10.0, false), 1.0, 2.0, 10.0), Verdict::Holds);
+    }
+
+    #[test]
+    fn a_word_has_a_direction() {
+        let clearly = Rule::Word(1.25);
+        assert_eq!(verdict(clearly, 1.3, 1.4, 1.5), Verdict::Holds);
+        assert_eq!(verdict(clearly, 1.2, 1.3, 1.5), Verdict::Inconclusive);
+        assert_eq!(verdict(clearly, 1.01, 1.1, 1.2), Verdict::Direction);
+        assert_eq!(verdict(clearly, 1.0, 1.1, 1.2), Verdict::Differs);
+        assert_eq!(verdict(clearly, 0.9, 1.1, 1.3), Verdict::Inconclusive);
+        let clearly = Rule::Word(0.8);
+        assert_eq!(clearly.band(), (None, Some(0.8)));
+        assert_eq!(verdict(clearly, 0.0, 0.1, 0.2), Verdict::Holds);
+        assert_eq!(verdict(clearly, 0.85, 0.9, 0.95), Verdict::Direction);
+        assert_eq!(verdict(clearly, 1.1, 1.2, 1.3), Verdict::Differs);
     }
 
     #[test]
