@@ -133,11 +133,13 @@ impl Rule {
                 }
             }
             Self::AtLeast(bound, true) | Self::Word(bound)
-                if bound > 1.0 && found.point < bound && found.low > 1.0 => {
+                if bound > 1.0 && found.point < bound && found.low > 1.0 =>
+            {
                 Verdict::Direction
             }
             Self::AtMost(bound, true) | Self::Word(bound)
-                if bound < 1.0 && found.point > bound && found.high < 1.0 => {
+                if bound < 1.0 && found.point > bound && found.high < 1.0 =>
+            {
                 Verdict::Direction
             }
             Self::Value(_) | Self::Band(..) | Self::Word(_) | Self::AtMost(..) | Self::AtLeast(..) => {
