@@ -264,7 +264,7 @@ fn rule(text: &ClaimText, is_ratio: bool, printed: Option<f64>) -> Checked<Rule>
         RuleText::Word => match (text.low, text.high) {
             (Some(low), None) if low > 1.0 => Ok(Rule::Word(low)),
             (None, Some(high)) if high > 0.0 && high < 1.0 => Ok(Rule::Word(high)),
-            _ => wrong(name, "a word has one bound", "give a `low` above 1 or a `high` below 1"),
+            _ => wrong(name, "the rule \"word\" has one bound", "give a `low` above 1 or a `high` below 1"),
         },
         RuleText::Band => match (text.low, text.high) {
             (None, None) => wrong(name, "a band without ends", "give `low`, `high` or both"),

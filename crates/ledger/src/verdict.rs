@@ -67,7 +67,7 @@ pub enum Rule {
     Order,
     /// A ratio of 1 or more, where the paper says *outperforms or matches*: above 1 or equal.
     NotBelow,
-    /// A ratio that is a word, such as *clearly*: at least this bound above 1, or at most this one below 1.
+    /// A ratio that the paper gives as a word, such as *clearly*. A bound above 1 is the least, one below 1 the most.
     Word(f64),
     /// A number between two ends; an end that is left out is open.
     Band(Option<f64>, Option<f64>),
@@ -79,6 +79,8 @@ const NEAR: f64 = 0.25;
 const CLOSE_FACTOR: f64 = 0.25;
 /// So far from 1 may a ratio be that is close to equal.
 const CLOSE_EQUAL: f64 = 0.05;
+/// A ratio up to this one is no difference: a word such as *clearly* has no direction there.
+const SAME: f64 = 1.02;
 /// The band of a ratio that is called equal.
 const EQUAL: (f64, f64) = (0.9, 1.1);
 /// The ends between which its interval must lie.
@@ -132,14 +134,14 @@ impl Rule {
                     false => Verdict::Inconclusive,
                 }
             }
-            Self::AtLeast(bound, true) | Self::Word(bound)
-                if bound > 1.0 && found.point < bound && found.low > 1.0 =>
-            {
+            Self::Word(bound) if bound > 1.0 && found.low > SAME && found.low < bound => Verdict::Direction,
+            Self::Word(bound) if bound < 1.0 && found.high < 1.0 / SAME && found.high > bound => {
                 Verdict::Direction
             }
-            Self::AtMost(bound, true) | Self::Word(bound)
-                if bound < 1.0 && found.point > bound && found.high < 1.0 =>
-            {
+            Self::AtLeast(bound, true) if bound > 1.0 && found.point < bound && found.low > 1.0 => {
+                Verdict::Direction
+            }
+            Self::AtMost(bound, true) if bound < 1.0 && found.point > bound && found.high < 1.0 => {
                 Verdict::Direction
             }
             Self::Value(_) | Self::Band(..) | Self::Word(_) | Self::AtMost(..) | Self::AtLeast(..) => {
@@ -269,18 +271,19 @@ mod tests {
     }
 
     #[test]
-    fn a_word_has_a_direction() {
+    fn a_word_has_a_direction_beyond_no_difference() {
         let clearly = Rule::Word(1.25);
-        assert_eq!(verdict(clearly, 1.3, 1.4, 1.5), Verdict::Holds);
-        assert_eq!(verdict(clearly, 1.2, 1.3, 1.5), Verdict::Inconclusive);
-        assert_eq!(verdict(clearly, 1.01, 1.1, 1.2), Verdict::Direction);
-        assert_eq!(verdict(clearly, 1.0, 1.1, 1.2), Verdict::Differs);
-        assert_eq!(verdict(clearly, 0.9, 1.1, 1.3), Verdict::Inconclusive);
+        assert_eq!(verdict(clearly, 1.25, 1.4, 1.5), Verdict::Holds);
+        assert_eq!(verdict(clearly, 1.2, 1.3, 1.5), Verdict::Direction);
+        assert_eq!(verdict(clearly, 1.021, 1.1, 1.2), Verdict::Direction);
+        assert_eq!(verdict(clearly, 1.02, 1.1, 1.2), Verdict::Differs);
+        assert_eq!(verdict(clearly, 1.02, 1.3, 1.5), Verdict::Inconclusive);
         let clearly = Rule::Word(0.8);
         assert_eq!(clearly.band(), (None, Some(0.8)));
-        assert_eq!(verdict(clearly, 0.0, 0.1, 0.2), Verdict::Holds);
-        assert_eq!(verdict(clearly, 0.85, 0.9, 0.95), Verdict::Direction);
-        assert_eq!(verdict(clearly, 1.1, 1.2, 1.3), Verdict::Differs);
+        assert_eq!(verdict(clearly, 0.0, 0.1, 0.8), Verdict::Holds);
+        assert_eq!(verdict(clearly, 0.7, 0.75, 0.95), Verdict::Direction);
+        assert_eq!(verdict(clearly, 0.85, 0.9, 0.99), Verdict::Differs);
+        assert_eq!(verdict(clearly, 0.7, 0.9, 0.99), Verdict::Inconclusive);
     }
 
     #[test]

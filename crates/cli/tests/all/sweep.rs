@@ -330,7 +330,7 @@ fn a_full_figure_says_once_what_is_left_of_it() {
         let end = ["farspan: interrupted; complete runs are kept, and --resume skips them"];
         assert_eq!(lines.collect::<Vec<_>>(), end);
         let words: Vec<_> = said.split_whitespace().collect();
-        assert_eq!(words[..1], ["farspan:"]);
+        assert_eq!(words[0], "farspan:");
         assert!(said.contains(" runs to do, about ") && said.contains(" packet-hops: about "), "{said}");
         assert!(said.ends_with(" with 1 at a time"), "{said}");
         words[1].parse::<usize>().unwrap()

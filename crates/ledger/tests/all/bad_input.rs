@@ -111,6 +111,12 @@ fn every_mistake_names_its_place_and_its_cure() {
         ("cases = [\"a\"]\nrule", "rule", "36:7", "does not run in case \"b\""),
         ("rule = \"factor\"", "rule = \"factor\"\nlow = 1", "32:6", "remove them"),
         ("rule = \"factor\"", "rule = \"word\"\nlow = 0.9", "32:6", "`low` above 1"),
+        (
+            "over = \"uno\"\ncases = [\"a\"]\nrule = \"factor\"",
+            "cases = [\"a\"]\nrule = \"word\"\nlow = 1.25",
+            "32:6",
+            "under the fraction bar",
+        ),
         ("rule = \"factor\"", "rule = \"word\"\nlow = 1.2\nhigh = 1.5", "32:6", "`low` above 1"),
         (
             "over = \"uno\"\ncases = [\"a\"]\nrule = \"factor\"",
