@@ -125,6 +125,8 @@ statement without a column, or whose columns did not run, is *not run*, and stay
 | direction, inconclusive, differs | each column that ran has this verdict |
 | mixed | columns disagree |
 
+A column has an interval, and its rule says what that means.
+
 | verdict of a column | when |
 |---|---|
 | holds | of a printed factor: the median of the ratios paired by seed lies between the factor's square root and its square, and the 95% interval excludes 1; of an absolute number: the whole interval is within 25% of it; of a printed bound: the whole interval is on its side; of *equal*: within a tenth, the interval within 0.8 and 1.25; of an order without a number: the interval is above 1; of *outperforms or matches*: above 1, or at least 0.9 with the interval above 0.8; of a word, or of a band: the whole interval is in it |
