@@ -130,9 +130,9 @@ A column has an interval, and its rule says what that means.
 | verdict of a column | when |
 |---|---|
 | holds | of a printed factor: the median of the ratios paired by seed lies between the factor's square root and its square, and the 95% interval excludes 1; of an absolute number: the whole interval is within 25% of it; of a printed bound: the whole interval is on its side; of *equal*: within a tenth, the interval within 0.8 and 1.25; of an order without a number: the interval is above 1; of *outperforms or matches*: above 1, or at least 0.9 with the interval above 0.8; of a word, or of a band: the whole interval is in it |
-| direction | of a printed factor or bound: the interval is on the paper's side of 1, the median outside the band or short of the bound; of a word: the interval is beyond 1.02 and not wholly beyond the word's bound; or the paper measured on hardware that is not simulated, and the rule is met |
-| inconclusive | of a printed factor or an order: the interval contains 1; else: it reaches over an end of the band |
-| differs | the other side; of a printed bound: the whole interval beyond it, and not on the paper's side of 1; of a word or a band: the whole interval outside it, and no direction |
+| direction | of a printed factor: the interval is on the paper's side of 1, the median outside the band; of a printed bound: the interval is on the paper's side of 1, and not wholly beyond the bound; of a word that asks for a difference, the first two below: the interval is beyond 1.02, or below 1 / 1.02, and not wholly beyond the word's bound; or the paper measured on hardware that is not simulated, and the rule is met |
+| inconclusive | of a printed factor or an order: the interval contains 1; else: it reaches over an end of the band, and there is no direction |
+| differs | the other side; of a printed bound: the whole interval beyond it, and not on the paper's side of 1; of a word or a band: the whole interval is outside it, and there is no direction |
 | not run | fewer than six seeds with a value, or not part of the size that ran |
 
 A printed percentage becomes a factor by the paper's verb: x% lower, faster or better of a time is 1 / (1 - x), x% higher, more or longer is 1 + x. Growth is the

@@ -11,7 +11,7 @@ pub const SEEDS_FOR_A_VERDICT: usize = 6;
 pub enum Verdict {
     /// As claimed.
     Holds,
-    /// The interval is on the paper's side of no effect, the point outside the band; or as claimed, of hardware that is not simulated.
+    /// The interval is on the paper's side of no effect, and the claim does not hold; or as claimed, of hardware that is not simulated.
     Direction,
     /// The interval contains no effect, or reaches over an end of the band.
     Inconclusive,
@@ -138,10 +138,10 @@ impl Rule {
             Self::Word(bound) if bound < 1.0 && found.high < 1.0 / SAME && found.high > bound => {
                 Verdict::Direction
             }
-            Self::AtLeast(bound, true) if bound > 1.0 && found.point < bound && found.low > 1.0 => {
+            Self::AtLeast(bound, true) if bound > 1.0 && found.low > 1.0 && found.low < bound => {
                 Verdict::Direction
             }
-            Self::AtMost(bound, true) if bound < 1.0 && found.point > bound && found.high < 1.0 => {
+            Self::AtMost(bound, true) if bound < 1.0 && found.high < 1.0 && found.high > bound => {
                 Verdict::Direction
             }
             Self::Value(_) | Self::Band(..) | Self::Word(_) | Self::AtMost(..) | Self::AtLeast(..) => {
@@ -261,7 +261,8 @@ mod tests {
     fn a_printed_bound_on_a_ratio_has_a_direction() {
         let rule = Rule::AtLeast(30.0, true);
         assert_eq!(verdict(rule, 31.0, 40.0, 50.0), Verdict::Holds);
-        assert_eq!(verdict(rule, 29.0, 40.0, 50.0), Verdict::Inconclusive);
+        assert_eq!(verdict(rule, 29.0, 40.0, 50.0), Verdict::Direction);
+        assert_eq!(verdict(rule, 0.9, 40.0, 50.0), Verdict::Inconclusive);
         assert_eq!(verdict(rule, 2.0, 3.0, 4.0), Verdict::Direction);
         assert_eq!(verdict(rule, 0.5, 2.0, 4.0), Verdict::Differs);
         assert_eq!(verdict(Rule::AtLeast(30.0, false), 2.0, 3.0, 4.0), Verdict::Differs);
