@@ -267,6 +267,8 @@ mod tests {
         assert_eq!(verdict(rule, 0.5, 2.0, 4.0), Verdict::Differs);
         assert_eq!(verdict(Rule::AtLeast(30.0, false), 2.0, 3.0, 4.0), Verdict::Differs);
         assert_eq!(verdict(Rule::AtMost(0.5, true), 0.6, 0.7, 0.8), Verdict::Direction);
+        assert_eq!(verdict(Rule::AtMost(0.5, true), 0.3, 0.4, 0.8), Verdict::Direction);
+        assert_eq!(verdict(Rule::AtMost(0.5, true), 0.3, 0.4, 1.1), Verdict::Inconclusive);
         assert_eq!(verdict(Rule::AtMost(1.05, true), 1.06, 1.1, 1.2), Verdict::Differs);
         assert_eq!(verdict(Rule::AtMost(10.0, false), 1.0, 2.0, 10.0), Verdict::Holds);
     }
