@@ -36,12 +36,14 @@ python: release $(VENV)/bin/maturin
 	FARSPAN_BINARY=$${CARGO_TARGET_DIR:-target}/release/farspan $(VENV)/bin/pytest --quiet -rs
 	for notebook in notebooks/*.py; do echo "$$notebook"; MPLBACKEND=agg $(VENV)/bin/python "$$notebook" >out/notebook.txt || exit 1; done
 
-# What tools/lint.py refuses. The documentation reads the metadata that clippy made, under clippy's own words for its options:
-# without them cargo would make it again.
+# What tools/lint.py refuses, and statements whose number is not printed where they say. The documentation reads the metadata
+# that clippy made, under clippy's own words for its options: without them cargo would make it again.
 # LINTS: those of tools/lint.py, all where none is named.
 lint:
 	python3 tools/lint_tests.py
 	python3 tools/lint.py $(LINTS)
+	python3 tools/test_check_statements.py
+	python3 tools/check_statements.py
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --no-default-features $(WITH_KERNEL) --locked -- -D warnings
 	RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__ \

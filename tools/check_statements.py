@@ -54,7 +54,8 @@ def sections(text):
             elif label == "appendix":
                 roman, open_labels = roman and "appendix", ["appendix"]
             elif roman and re.match(r"^[A-Z]$", label):
-                open_labels = [roman, f"{roman}-{label}"]
+                # Sections are cited as "IV-B", and an appendix as "appendix B".
+                open_labels = [roman, f"{roman}{' ' if roman == 'appendix' else '-'}{label}"]
             else:
                 parts = label.split(".")
                 open_labels = [".".join(parts[:n]) for n in range(1, len(parts) + 1)]

@@ -57,6 +57,13 @@ class Tests(unittest.TestCase):
         self.assertIn("10%", found["4"], "a section has its subsections")
         self.assertIn("936", found["table 1"])
 
+    def test_sections_with_roman_numbers_have_subsections_and_appendices(self):
+        found = sections("I. INTRODUCTION\none\nII. DESIGN\ntwo\nA. Goals\nthree\nAPPENDIX\nfour\nA. Proof\nfive\nB. Proof of fairness\nsix\n")
+        self.assertEqual(list(found), ["i", "ii", "ii-a", "appendix", "appendix a", "appendix b"])
+        self.assertIn("three", found["ii"])
+        self.assertIn("six", found["appendix b"])
+        self.assertNotIn("six", found["appendix a"])
+
     def test_a_number_stands_there_with_its_unit(self):
         text = sections(PAPER)["1"]
         self.assertTrue(stands_in(text, "5.3x"))
