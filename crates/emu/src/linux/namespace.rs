@@ -20,8 +20,9 @@ pub(super) const LEAST_V6_MTU: Bytes = Bytes::new(1280);
 /// Packets that a device keeps until they are read: a stall of the emulator is then lateness, and not a loss.
 pub(super) const TUN_QUEUE: usize = 10_000;
 
-/// How often processes are looked for that are to end, and the pause between.
-const ROUNDS: u32 = 100;
+/// How often processes are looked for that are to end, and the pause between: one that was killed ends when the kernel lets go of it,
+/// which lasts for seconds where it waits for a lock of the network's or for a disk.
+const ROUNDS: u32 = 2000;
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
 
 /// Why a step with namespaces failed.
@@ -168,37 +169,35 @@ fn sent_and_dropped(table: &str) -> Option<u64> {
     line.split_ascii_whitespace().nth(11)?.parse().ok()
 }
 
-/// Ends the programs in namespaces: again and again, since a program may start another meanwhile.
+/// Ends the programs in namespaces.
 pub(super) fn end_programs(namespaces: &[Namespace]) {
     for namespace in namespaces.iter().filter(|namespace| namespace.file().exists()) {
         let name = namespace.to_string();
-        for _ in 0..ROUNDS {
+        end(|| {
             // A name whose namespace was never made has no processes.
             let pids = run("ip", &["netns", "pids", &name], "", "list processes").unwrap_or_default();
-            let pids: Vec<_> =
-                pids.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect();
-            if pids.is_empty() {
-                break;
-            }
-            pids.into_iter().for_each(kill);
-        }
+            pids.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
+        });
     }
-}
-
-fn kill(process: Pid) {
-    // One that has just ended is no error.
-    let _ = kill_process(process, Signal::KILL);
 }
 
 /// Ends the programs of iproute2 that a process has started before it was killed: they would go on making namespaces. It led a session
 /// of its own, whose number no other process gets while one of them lives.
 pub(super) fn end_orphans(leader: u32) {
+    end(|| orphans(leader));
+}
+
+/// Kills processes until there are none: again and again, since one may start another meanwhile.
+fn end(processes: impl Fn() -> Vec<Pid>) {
     for _ in 0..ROUNDS {
-        let orphans = orphans(leader);
-        if orphans.is_empty() {
+        let left = processes();
+        if left.is_empty() {
             return;
         }
-        orphans.into_iter().for_each(kill);
+        for process in left {
+            // One that has just ended is no error.
+            let _ = kill_process(process, Signal::KILL);
+        }
         std::thread::park_timeout(PAUSE);
     }
 }
@@ -213,12 +212,14 @@ fn orphans(leader: u32) -> Vec<Pid> {
     stats.filter_map(|stat| of_session(&stat, leader)).collect()
 }
 
-/// The process that a line of `/proc/PID/stat` (proc(5)) describes, if it is one of iproute2 in this session: the sixth number.
+/// The process that a line of `/proc/PID/stat` (proc(5)) describes, if it is one of iproute2 in this session, the sixth field, and has
+/// not ended: its state is the third, and a zombie stays until its parent asks for it.
 fn of_session(stat: &str, session: u32) -> Option<Pid> {
     let (pid, rest) = stat.split_once(" (")?;
     let (name, rest) = rest.rsplit_once(") ")?;
-    let found: u32 = rest.split(' ').nth(3)?.parse().ok()?;
-    (matches!(name, "ip" | "tc") && found == session).then(|| Pid::from_raw(pid.parse().ok()?))?
+    let (state, found) = (rest.split(' ').next()?, rest.split(' ').nth(3)?.parse::<u32>().ok()?);
+    let runs = !matches!(state, "Z" | "X") && matches!(name, "ip" | "tc");
+    (runs && found == session).then(|| Pid::from_raw(pid.parse().ok()?))?
 }
 
 /// Ends what runs in namespaces, and removes them with their settings. What is gone already is no error.
@@ -251,8 +252,9 @@ mod tests {
 
     #[test]
     fn an_orphan_is_a_program_of_iproute2_in_the_session() {
-        let stat = |name: &str, session: u32| format!("77 ({name}) S 1 50 {session} 0 -1 4194304 0");
+        let stat = |name: &str, session: u32| format!("77 ({name}) D 1 50 {session} 0 -1 4194304 0");
         assert_eq!(of_session(&stat("ip", 50), 50), Pid::from_raw(77));
+        assert_eq!(of_session(&stat("ip", 50).replace(" D ", " Z "), 50), None, "it has ended");
         assert_eq!((of_session(&stat("ip", 51), 50), of_session(&stat("sh", 50), 50)), (None, None));
         assert_eq!(of_session(&stat("a) (ip", 50), 50), None);
     }
