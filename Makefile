@@ -36,9 +36,9 @@ python: release $(VENV)/bin/maturin
 	FARSPAN_BINARY=$${CARGO_TARGET_DIR:-target}/release/farspan $(VENV)/bin/pytest --quiet -rs
 	for notebook in notebooks/*.py; do echo "$$notebook"; MPLBACKEND=agg $(VENV)/bin/python "$$notebook" >out/notebook.txt || exit 1; done
 
-# What tools/lint.py refuses, and statements whose number is not printed where they say. The documentation reads the metadata
+# tools/lint.py, the numbers that statements say a paper prints, rustfmt, clippy and rustdoc. The documentation reads the metadata
 # that clippy made, under clippy's own words for its options: without them cargo would make it again.
-# LINTS: those of tools/lint.py, all where none is named.
+# LINTS: which lints of tools/lint.py run, all where none is named.
 lint:
 	python3 tools/lint_tests.py
 	python3 tools/lint.py $(LINTS)

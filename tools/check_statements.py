@@ -48,6 +48,8 @@ def sections(text):
             before = open_labels
         elif open_labels == ["abstract"] and re.match(r"^(Keywords|CCS Concepts)\b", line.strip(), re.IGNORECASE):
             open_labels = before  # a front page whose abstract stands after the first lines of section 1
+        if line.strip().lstrip("#").strip().upper() == "REFERENCES":
+            open_labels = []
         if label:
             if ROMAN.match(label) and (roman or label == "I") and not (label in "CDLM"):
                 roman, open_labels = label, [label]

@@ -58,11 +58,12 @@ class Tests(unittest.TestCase):
         self.assertIn("936", found["table 1"])
 
     def test_sections_with_roman_numbers_have_subsections_and_appendices(self):
-        found = sections("I. INTRODUCTION\none\nII. DESIGN\ntwo\nA. Goals\nthree\nAPPENDIX\nfour\nA. Proof\nfive\nB. Proof of fairness\nsix\n")
+        found = sections("I. INTRODUCTION\none\nII. DESIGN\ntwo\nA. Goals\nthree\nAPPENDIX\nfour\nA. Proof\nfive\nB. Proof of fairness\nsix\nREFERENCES\n7%\n")
         self.assertEqual(list(found), ["i", "ii", "ii-a", "appendix", "appendix a", "appendix b"])
         self.assertIn("three", found["ii"])
         self.assertIn("six", found["appendix b"])
         self.assertNotIn("six", found["appendix a"])
+        self.assertNotIn("7%", found["appendix b"], "references are of no section")
 
     def test_a_number_stands_there_with_its_unit(self):
         text = sections(PAPER)["1"]

@@ -5,7 +5,7 @@ use crate::args::{
     EmuTcpMessagesArgs, EmuTcpPart, EmuUdpArgs, EmuUpArgs,
 };
 use crate::format::{NONE, Table, number, percent, time};
-use crate::progress::{catch_interrupts, interrupted};
+use crate::progress::{catch_every_interrupt, catch_interrupts, interrupted};
 use crate::{Failure, Itself, output, report};
 use farspan_emu::{
     ChoiceError, DownError, ExecError, Facts, Flows, Messages, Name, NameError, PathTable, Relay, RelayError,
@@ -281,7 +281,7 @@ fn serve(args: &EmuServeArgs) -> Result<(), Failure> {
             return Err(Failure::Failed(message));
         }
     };
-    catch_interrupts();
+    catch_every_interrupt();
     say(&Said::Up(session.facts().clone()));
     let out = session.facts().out.clone();
     let mut finished = session.run(&resolved, &world, interrupted);

@@ -19,6 +19,8 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Signals that follow one another faster are one: `timeout` sends to the process and then to its group, which holds it.
 const ONE_SIGNAL: Duration = Duration::from_millis(300);
 
+const NO_HANDLER: &str = "Ctrl-C will not keep partial results on this system";
+
 /// From now on Ctrl-C ends runs early; a second one ends the process.
 pub fn catch_interrupts() {
     let mut first: Option<Instant> = None;
@@ -31,7 +33,14 @@ pub fn catch_interrupts() {
         }
     };
     if ctrlc::set_handler(handler).is_err() {
-        output::note("Ctrl-C will not keep partial results on this system");
+        output::note(NO_HANDLER);
+    }
+}
+
+/// From now on Ctrl-C, and a request to end, end runs early, however often they come: what ends may take its time to write results.
+pub fn catch_every_interrupt() {
+    if ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed)).is_err() {
+        output::note(NO_HANDLER);
     }
 }
 

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// How long an emulation may take to write its results, in steps of `STEP`.
+/// How long an emulation may take to end its programs and write its results, in steps of `STEP`.
 const STEPS: u32 = 3000;
 /// How often its lock is asked for: each takes a tenth of a second.
 const HOLDS: u32 = 100;

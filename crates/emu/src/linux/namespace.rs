@@ -1,16 +1,18 @@
 //! Network namespaces: a host each. They are made by `ip`, of iproute2, so that `ip netns` knows them too.
 
+use super::clock::monotonic_ns;
 use super::name::Namespace;
 use super::state::is_ending;
 use super::tun::{DEVICE, Tun};
 use crate::address::{V4_PREFIX, V6_PREFIX, v4, v6};
-use farspan_units::{Bytes, HostId};
+use farspan_units::{Bytes, Duration, HostId};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -20,9 +22,9 @@ pub(super) const LEAST_V6_MTU: Bytes = Bytes::new(1280);
 /// Packets that a device keeps until they are read: a stall of the emulator is then lateness, and not a loss.
 pub(super) const TUN_QUEUE: usize = 10_000;
 
-/// How often processes are looked for that are to end, and the pause between: one that was killed ends when the kernel lets go of it,
-/// which lasts for seconds where it waits for a lock of the network's or for a disk.
-const ROUNDS: u32 = 2000;
+/// How long killed processes may take to end. One that waits in the kernel, for its network lock or for a disk, ends after that wait.
+const LONGEST_END: Duration = Duration::from_ms(10_000);
+/// The pause between two looks for them.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
 
 /// Why a step with namespaces failed.
@@ -46,6 +48,14 @@ pub enum NamespaceError {
         task: String,
         /// Its answer.
         message: String,
+    },
+    /// A process was killed and does not end.
+    #[error(
+        "process {pid} was killed but has not ended yet, so it is still there: wait for it, and run `farspan emu down` again"
+    )]
+    Lingers {
+        /// The process.
+        pid: i32,
     },
     /// A step inside a namespace failed.
     #[error("{}: {task} ({source})", path.display())]
@@ -169,30 +179,46 @@ fn sent_and_dropped(table: &str) -> Option<u64> {
     line.split_ascii_whitespace().nth(11)?.parse().ok()
 }
 
-/// Ends the programs in namespaces.
-pub(super) fn end_programs(namespaces: &[Namespace]) {
-    for namespace in namespaces.iter().filter(|namespace| namespace.file().exists()) {
-        let name = namespace.to_string();
-        end(|| {
-            // A name whose namespace was never made has no processes.
-            let pids = run("ip", &["netns", "pids", &name], "", "list processes").unwrap_or_default();
-            pids.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
-        });
-    }
+/// Ends the programs in namespaces, all of them at once.
+pub(super) fn end_programs(namespaces: &[Namespace]) -> Result<(), NamespaceError> {
+    // A file whose namespace was never made is no process's.
+    let files: Vec<_> =
+        namespaces.iter().filter_map(|namespace| identity(fs::metadata(namespace.file()))).collect();
+    if files.is_empty() { Ok(()) } else { end(LONGEST_END, || programs(&files)) }
+}
+
+/// The device and inode of a file, which say whether two names are of one namespace.
+fn identity(file: io::Result<fs::Metadata>) -> Option<(u64, u64)> {
+    file.ok().map(|file| (file.dev(), file.ino()))
+}
+
+/// The processes with a thread in one of these namespaces, but for this process: a shell at a host may have started it.
+fn programs(namespaces: &[(u64, u64)]) -> Vec<Pid> {
+    let names = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let pids = names.filter_map(|name| name.to_str()?.parse().ok()).filter(|pid| *pid != std::process::id());
+    let is_there = |pid: &u32| {
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let mut files = threads.filter_map(|thread| identity(fs::metadata(thread.path().join("ns/net"))));
+        files.any(|file| namespaces.contains(&file))
+    };
+    pids.filter(is_there).filter_map(|pid| Pid::from_raw(i32::try_from(pid).ok()?)).collect()
 }
 
 /// Ends the programs of iproute2 that a process has started before it was killed: they would go on making namespaces. It led a session
 /// of its own, whose number no other process gets while one of them lives.
-pub(super) fn end_orphans(leader: u32) {
-    end(|| orphans(leader));
+pub(super) fn end_orphans(leader: u32) -> Result<(), NamespaceError> {
+    let own = fs::read_to_string("/proc/self/comm").unwrap_or_default();
+    end(LONGEST_END, || orphans(leader, own.trim_end()))
 }
 
 /// Kills processes until there are none: again and again, since one may start another meanwhile.
-fn end(processes: impl Fn() -> Vec<Pid>) {
-    for _ in 0..ROUNDS {
+fn end(longest: Duration, processes: impl Fn() -> Vec<Pid>) -> Result<(), NamespaceError> {
+    let until = monotonic_ns() + longest.as_ns();
+    loop {
         let left = processes();
-        if left.is_empty() {
-            return;
+        let Some(first) = left.first() else { return Ok(()) };
+        if monotonic_ns() > until {
+            return Err(NamespaceError::Lingers { pid: first.as_raw_nonzero().get() });
         }
         for process in left {
             // One that has just ended is no error.
@@ -202,29 +228,32 @@ fn end(processes: impl Fn() -> Vec<Pid>) {
     }
 }
 
-fn orphans(leader: u32) -> Vec<Pid> {
+fn orphans(leader: u32, own: &str) -> Vec<Pid> {
     // One that was killed has its number until its parent asks for its end.
     if !is_ending(leader) {
         return Vec::new();
     }
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let stats = processes.filter_map(|process| fs::read_to_string(process.path().join("stat")).ok());
-    stats.filter_map(|stat| of_session(&stat, leader)).collect()
+    stats.filter_map(|stat| of_session(&stat, leader, own)).collect()
 }
 
-/// The process that a line of `/proc/PID/stat` (proc(5)) describes, if it is one of iproute2 in this session, the sixth field, and has
-/// not ended: its state is the third, and a zombie stays until its parent asks for it.
-fn of_session(stat: &str, session: u32) -> Option<Pid> {
+/// Reads a line of `/proc/PID/stat` (proc(5)): gives the process if it is of this session (field 6), is a program of iproute2, or is
+/// about to become one and still has the name `own` of farspan, and has not ended (field 3). A zombie has ended, and is listed until
+/// its parent asks for it.
+fn of_session(stat: &str, session: u32, own: &str) -> Option<Pid> {
     let (pid, rest) = stat.split_once(" (")?;
     let (name, rest) = rest.rsplit_once(") ")?;
     let (state, found) = (rest.split(' ').next()?, rest.split(' ').nth(3)?.parse::<u32>().ok()?);
-    let runs = !matches!(state, "Z" | "X") && matches!(name, "ip" | "tc");
-    (runs && found == session).then(|| Pid::from_raw(pid.parse().ok()?))?
+    let pid: i32 = pid.parse().ok()?;
+    let is_leader = u32::try_from(pid) == Ok(session);
+    let is_orphan = matches!(name, "ip" | "tc") || (name == own && !is_leader);
+    (is_orphan && found == session && !matches!(state, "Z" | "X")).then(|| Pid::from_raw(pid))?
 }
 
 /// Ends what runs in namespaces, and removes them with their settings. What is gone already is no error.
 pub(super) fn remove(namespaces: &[Namespace]) -> Result<(), NamespaceError> {
-    end_programs(namespaces);
+    end_programs(namespaces)?;
     let there = namespaces.iter().filter(|namespace| namespace.file().exists());
     let text = there.fold(String::new(), |text, namespace| text + &format!("netns del {namespace}\n"));
     // One that cannot be removed is no reason to leave the others.
@@ -241,6 +270,8 @@ pub(super) fn remove(namespaces: &[Namespace]) -> Result<(), NamespaceError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
+    use std::os::unix::process::ExitStatusExt as _;
 
     #[test]
     fn drops_are_read_from_the_devices_own_line() {
@@ -253,10 +284,30 @@ mod tests {
     #[test]
     fn an_orphan_is_a_program_of_iproute2_in_the_session() {
         let stat = |name: &str, session: u32| format!("77 ({name}) D 1 50 {session} 0 -1 4194304 0");
-        assert_eq!(of_session(&stat("ip", 50), 50), Pid::from_raw(77));
-        assert_eq!(of_session(&stat("ip", 50).replace(" D ", " Z "), 50), None, "it has ended");
-        assert_eq!((of_session(&stat("ip", 51), 50), of_session(&stat("sh", 50), 50)), (None, None));
-        assert_eq!(of_session(&stat("a) (ip", 50), 50), None);
+        let orphan = |stat: &str| of_session(stat, 50, "farspan");
+        assert_eq!(orphan(&stat("ip", 50)), Pid::from_raw(77));
+        assert_eq!(orphan(&stat("ip", 50).replace(" D ", " Z ")), None, "it has ended");
+        assert_eq!((orphan(&stat("ip", 51)), orphan(&stat("sh", 50))), (None, None));
+        assert_eq!(orphan(&stat("a) (ip", 50)), None);
+        assert_eq!(orphan(&stat("farspan", 50)), Pid::from_raw(77), "it is about to become `ip`");
+        assert_eq!(of_session(&stat("farspan", 77), 77, "farspan"), None, "it is the leader");
+    }
+
+    #[test]
+    fn what_was_killed_is_waited_for_until_a_limit() {
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        // A killed process that the kernel holds for 120 looks, 0.6 s.
+        let looks = Cell::new(0);
+        let held = || (looks.replace(looks.get() + 1) < 120).then_some(pid).into_iter().collect();
+        assert!(end(LONGEST_END, held).is_ok());
+        assert_eq!(looks.get(), 121);
+        assert_eq!(child.wait().unwrap().signal(), Some(Signal::KILL.as_raw()));
+        let mut other = Command::new("sleep").arg("1000").spawn().unwrap();
+        let never = end(Duration::from_ms(20), || vec![Pid::from_child(&other)]);
+        let expected = Pid::from_child(&other).as_raw_nonzero().get();
+        assert!(matches!(never, Err(NamespaceError::Lingers { pid }) if pid == expected), "{never:?}");
+        other.wait().unwrap();
     }
 
     #[test]

@@ -160,7 +160,7 @@ impl Session {
         let io = |source| UpError::Io { path: name.folder(), source };
         folder.settle();
         let held = folder.hold().map_err(io)?.ok_or_else(|| UpError::Up { name: name.clone() })?;
-        held.before.into_iter().for_each(namespace::end_orphans);
+        held.before.map_or(Ok(()), namespace::end_orphans)?;
         folder.begin().map_err(io)?;
         namespace::remove(&name.namespaces())?;
         let paths = Paths::new(&world.spec);
@@ -234,7 +234,7 @@ impl Session {
         );
         let processor = self.facts.processor;
         processor::stay_off(processor);
-        let recorded = std::thread::scope(|scope| {
+        let (ended, recorded) = std::thread::scope(|scope| {
             let (pump, sockets) = (&mut self.pump, &self.sockets);
             let recorder = file.as_ref().map(|file| {
                 let (to, from) = std::sync::mpsc::sync_channel(recorder::MOST_WAITING);
@@ -257,12 +257,13 @@ impl Session {
                 let _ = said.map(|said| self.folder.write_state(&said));
             }
             // They send no more, so that all they have sent is read.
-            namespace::end_programs(&self.facts.namespaces(&self.name));
+            let ended = namespace::end_programs(&self.facts.namespaces(&self.name));
             stop.store(true, Ordering::Relaxed);
             mover.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             let recorded = recorder.map(std::thread::ScopedJoinHandle::join);
-            recorded
-                .map_or(Ok(()), |recorded| recorded.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            let recorded = recorded
+                .map_or(Ok(()), |recorded| recorded.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            (ended, recorded)
         });
         let end = self.pump.now();
         self.pump.engine.advance(end);
@@ -278,9 +279,12 @@ impl Session {
         self.pump.judge.steal_share =
             processors.zip(ProcessorTime::now()).map(|(before, after)| after.stolen_since(before));
         let mut finished = self.finish(resolved, world, end);
-        finished.results.summary.warnings.extend(uncounted);
+        let warnings = &mut finished.results.summary.warnings;
+        warnings.extend(uncounted);
+        // It may have sent after the last packet that counts.
+        warnings.extend(ended.err().map(|error| error.to_string()));
         if let Err(error) = recorded {
-            finished.results.summary.warnings.push(format!("{CAPTURE}: cannot be written ({error})"));
+            warnings.push(format!("{CAPTURE}: cannot be written ({error})"));
         }
         finished
     }
@@ -414,7 +418,7 @@ fn facts(name: &Name, resolved: &Resolved, world: &World, out: Option<PathBuf>) 
 
 /// Ends what is left of an emulation: processes, namespaces, settings, its folder, its lock.
 pub(super) fn clear(name: &Name, held: Held) -> Result<(), NamespaceError> {
-    held.before.into_iter().for_each(namespace::end_orphans);
+    held.before.map_or(Ok(()), namespace::end_orphans)?;
     let namespaces: Vec<Namespace> = name.namespaces();
     namespace::remove(&namespaces)?;
     let io = |source| NamespaceError::Io { path: name.folder(), task: "cannot be removed", source };
