@@ -192,23 +192,29 @@ fn identity(file: io::Result<fs::Metadata>) -> Option<(u64, u64)> {
     file.ok().map(|file| (file.dev(), file.ino()))
 }
 
-/// The processes with a thread in one of these namespaces, but for this process: a shell at a host may have started it.
+/// The processes in these namespaces. This process is left out: a shell at a host may have started it after the emulation was killed.
 fn programs(namespaces: &[(u64, u64)]) -> Vec<Pid> {
     let names = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
     let pids = names.filter_map(|name| name.to_str()?.parse().ok()).filter(|pid| *pid != std::process::id());
     let is_there = |pid: &u32| {
-        let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-        let mut files = threads.filter_map(|thread| identity(fs::metadata(thread.path().join("ns/net"))));
-        files.any(|file| namespaces.contains(&file))
+        // A program that only visits a namespace, as `farspan kernel` does, visits it on another thread than its first. A first thread
+        // that has ended is nowhere: then the others count.
+        let first = identity(fs::metadata(format!("/proc/{pid}/ns/net"))).map(|file| vec![file]);
+        let others = || {
+            let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+            threads.filter_map(|thread| identity(fs::metadata(thread.path().join("ns/net")))).collect()
+        };
+        first.unwrap_or_else(others).iter().any(|file| namespaces.contains(file))
     };
     pids.filter(is_there).filter_map(|pid| Pid::from_raw(i32::try_from(pid).ok()?)).collect()
 }
 
 /// Ends the programs of iproute2 that a process has started before it was killed: they would go on making namespaces. It led a session
 /// of its own, whose number no other process gets while one of them lives.
-pub(super) fn end_orphans(leader: u32) -> Result<(), NamespaceError> {
+pub(super) fn end_orphans(leader: u32) {
     let own = fs::read_to_string("/proc/self/comm").unwrap_or_default();
-    end(LONGEST_END, || orphans(leader, own.trim_end()))
+    // One that was killed but still waits in the kernel makes nothing more.
+    let _ = end(LONGEST_END, || orphans(leader, own.trim_end()));
 }
 
 /// Kills processes until there are none: again and again, since one may start another meanwhile.
@@ -217,12 +223,12 @@ fn end(longest: Duration, processes: impl Fn() -> Vec<Pid>) -> Result<(), Namesp
     loop {
         let left = processes();
         let Some(first) = left.first() else { return Ok(()) };
+        for process in &left {
+            // One that has just ended is no error.
+            let _ = kill_process(*process, Signal::KILL);
+        }
         if monotonic_ns() > until {
             return Err(NamespaceError::Lingers { pid: first.as_raw_nonzero().get() });
-        }
-        for process in left {
-            // One that has just ended is no error.
-            let _ = kill_process(process, Signal::KILL);
         }
         std::thread::park_timeout(PAUSE);
     }
@@ -291,6 +297,19 @@ mod tests {
         assert_eq!(orphan(&stat("a) (ip", 50)), None);
         assert_eq!(orphan(&stat("farspan", 50)), Pid::from_raw(77), "it is about to become `ip`");
         assert_eq!(of_session(&stat("farspan", 77), 77, "farspan"), None, "it is the leader");
+    }
+
+    #[test]
+    fn processes_of_a_namespace_are_found_but_for_this_one() {
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let own = std::process::id().cast_signed();
+        let there = programs(&[identity(fs::metadata("/proc/self/ns/net")).unwrap()]);
+        let elsewhere = programs(&[identity(fs::metadata("/proc/self/ns/mnt")).unwrap()]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(there.contains(&Pid::from_child(&child)));
+        assert!(!there.iter().any(|pid| pid.as_raw_nonzero().get() == own));
+        assert!(elsewhere.is_empty());
     }
 
     #[test]

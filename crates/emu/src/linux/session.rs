@@ -160,7 +160,7 @@ impl Session {
         let io = |source| UpError::Io { path: name.folder(), source };
         folder.settle();
         let held = folder.hold().map_err(io)?.ok_or_else(|| UpError::Up { name: name.clone() })?;
-        held.before.map_or(Ok(()), namespace::end_orphans)?;
+        held.before.into_iter().for_each(namespace::end_orphans);
         folder.begin().map_err(io)?;
         namespace::remove(&name.namespaces())?;
         let paths = Paths::new(&world.spec);
@@ -281,8 +281,8 @@ impl Session {
         let mut finished = self.finish(resolved, world, end);
         let warnings = &mut finished.results.summary.warnings;
         warnings.extend(uncounted);
-        // It may have sent after the last packet that counts.
-        warnings.extend(ended.err().map(|error| error.to_string()));
+        warnings
+            .extend(ended.err().map(|error| format!("packets sent after the end are not counted: {error}")));
         if let Err(error) = recorded {
             warnings.push(format!("{CAPTURE}: cannot be written ({error})"));
         }
@@ -418,7 +418,7 @@ fn facts(name: &Name, resolved: &Resolved, world: &World, out: Option<PathBuf>) 
 
 /// Ends what is left of an emulation: processes, namespaces, settings, its folder, its lock.
 pub(super) fn clear(name: &Name, held: Held) -> Result<(), NamespaceError> {
-    held.before.map_or(Ok(()), namespace::end_orphans)?;
+    held.before.into_iter().for_each(namespace::end_orphans);
     let namespaces: Vec<Namespace> = name.namespaces();
     namespace::remove(&namespaces)?;
     let io = |source| NamespaceError::Io { path: name.folder(), task: "cannot be removed", source };
