@@ -3,7 +3,7 @@
 
 use crate::common::{Folder, farspan, stderr, stdout};
 use serde_json::Value;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -241,6 +241,34 @@ fn nothing_is_left_of_an_emulation_that_is_ended_or_killed_while_it_comes_up() {
         lab.down();
         assert_eq!(lab.traces(), Vec::<String>::new(), "round {round}");
     }
+}
+
+#[test]
+fn what_only_visits_a_host_outlives_the_emulation() {
+    if !can_run() {
+        return;
+    }
+    let lab = Lab::new("visit");
+    assert_eq!(code(&lab.up()), 0);
+    let namespace = lab.traces().into_iter().find(|path| path.starts_with("/run/netns/")).unwrap();
+    let visit = "import ctypes, os, sys, threading\n\
+                 def visit():\n    \
+                     net = os.open(sys.argv[1], os.O_RDONLY)\n    \
+                     print(ctypes.CDLL(None).setns(net, 0x40000000), flush=True)\n    \
+                     threading.Event().wait(100)\n\
+                 threading.Thread(target=visit).start()\n";
+    let mut visitor = Command::new("python3");
+    let mut visitor = visitor.args(["-c", visit, &namespace]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(visitor.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    let down = lab.down();
+    let outlives = visitor.try_wait().unwrap().is_none();
+    visitor.kill().unwrap();
+    visitor.wait().unwrap();
+    assert_eq!(said, "0\n", "its thread is at the host");
+    assert!(matches!(code(&down), 0 | 6), "{}", stderr(&down));
+    assert!(outlives);
+    assert_eq!(lab.traces(), Vec::<String>::new());
 }
 
 #[test]

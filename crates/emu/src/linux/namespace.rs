@@ -51,7 +51,7 @@ pub enum NamespaceError {
     },
     /// A process was killed and does not end.
     #[error(
-        "process {pid} was killed but has not ended yet, so it is still there: wait for it, and run `farspan emu down` again"
+        "process {pid} at a host was killed but has not ended, probably because it waits for a disk: try again when it has"
     )]
     Lingers {
         /// The process.
@@ -197,14 +197,16 @@ fn programs(namespaces: &[(u64, u64)]) -> Vec<Pid> {
     let names = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
     let pids = names.filter_map(|name| name.to_str()?.parse().ok()).filter(|pid| *pid != std::process::id());
     let is_there = |pid: &u32| {
+        let is_in = |file| namespaces.contains(&file);
         // A program that only visits a namespace, as `farspan kernel` does, visits it on another thread than its first. A first thread
         // that has ended is nowhere: then the others count.
-        let first = identity(fs::metadata(format!("/proc/{pid}/ns/net"))).map(|file| vec![file]);
-        let others = || {
-            let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-            threads.filter_map(|thread| identity(fs::metadata(thread.path().join("ns/net")))).collect()
-        };
-        first.unwrap_or_else(others).iter().any(|file| namespaces.contains(file))
+        identity(fs::metadata(format!("/proc/{pid}/ns/net"))).map_or_else(
+            || {
+                let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+                threads.filter_map(|one| identity(fs::metadata(one.path().join("ns/net")))).any(is_in)
+            },
+            is_in,
+        )
     };
     pids.filter(is_there).filter_map(|pid| Pid::from_raw(i32::try_from(pid).ok()?)).collect()
 }
