@@ -2,8 +2,8 @@
 
 use crate::error::FigureError;
 use crate::figure::Figure;
-use crate::fill;
 use crate::statement::{FILE, Paper, Statements};
+use crate::template;
 use farspan_scenario::catalog::{Item, KINDS, catalog};
 use farspan_scenario::unknown_name;
 use std::collections::BTreeMap;
@@ -56,7 +56,7 @@ pub fn figures() -> Result<Vec<Figure>, FigureError> {
         Figure::parse_among(statements, source.name, source.claims, source.why)
     };
     let figures: Vec<Figure> = sources.into_iter().map(figure).collect::<Result<_, _>>()?;
-    fill::check(&figures)?;
+    template::check(&figures)?;
     Ok(figures)
 }
 

@@ -3,8 +3,8 @@
 use crate::figure::{Claim, Figure};
 use crate::page::{band, interval, number_of, row, rule_of, show, unit};
 use crate::record::{Outcome, Record};
-use crate::standing::{Column, Judged, Standing, judged};
 use crate::statement::{Cause, Paper};
+use crate::statement_verdict::{Column, Judged, StatementVerdict, judged};
 use crate::verdict::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,14 +18,14 @@ pub(crate) fn all<'a>(papers: &'a [Paper], records: &'a Records<'a>) -> Vec<(&'a
     papers.iter().map(|paper| (paper, judged(paper, records))).collect()
 }
 
-fn count(judged: &[Judged<'_>], standing: Standing) -> usize {
-    judged.iter().filter(|one| one.standing == standing).count()
+fn count(judged: &[Judged<'_>], verdict: StatementVerdict) -> usize {
+    judged.iter().filter(|one| one.verdict == verdict).count()
 }
 
 /// A row a paper: how many statements stand how. `folder` is where the pages of papers are.
 pub(crate) fn counts(all: &[(&Paper, Vec<Judged<'_>>)], folder: &str) -> String {
     let mut heading = vec!["paper".to_owned(), "statements".to_owned()];
-    heading.extend(Standing::ALL.map(|standing| standing.name().to_owned()));
+    heading.extend(StatementVerdict::ALL.map(|verdict| verdict.name().to_owned()));
     heading.push("headline, paper \u{2192} here".to_owned());
     let mut text = row(&heading) + &rule_of(heading.len());
     for (paper, judged) in all {
@@ -35,7 +35,7 @@ pub(crate) fn counts(all: &[(&Paper, Vec<Judged<'_>>)], folder: &str) -> String 
         let headline: Vec<String> = paper.headline.iter().flat_map(of).collect();
         let mut cells =
             vec![format!("[{}]({folder}{}.md)", paper.name, paper.folder), judged.len().to_string()];
-        cells.extend(Standing::ALL.map(|standing| count(judged, standing).to_string()));
+        cells.extend(StatementVerdict::ALL.map(|verdict| count(judged, verdict).to_string()));
         cells.push(headline.join("; "));
         text += &row(&cells);
     }
@@ -60,7 +60,7 @@ fn headline(label: &str, one: &Judged<'_>) -> String {
 fn found(one: &Judged<'_>) -> String {
     match (one.ran().next(), one.can_be_close()) {
         (Some(_), true) => spread(one.ran().map(|column| column.outcome.measured.unwrap_or(f64::INFINITY))),
-        _ => one.standing.name().to_owned(),
+        _ => one.verdict.name().to_owned(),
     }
 }
 
@@ -68,10 +68,10 @@ fn found(one: &Judged<'_>) -> String {
 pub(crate) fn sentence(all: &[(&Paper, Vec<Judged<'_>>)]) -> String {
     let every = || all.iter().flat_map(|(_, judged)| judged);
     let numbers = every().filter(|one| one.can_be_close()).count();
-    let of = |standing| every().filter(|one| one.standing == standing).count();
-    let close = of(Standing::Close);
+    let of = |verdict| every().filter(|one| one.verdict == verdict).count();
+    let close = of(StatementVerdict::Close);
     let contradicted = every()
-        .filter(|one| one.standing == Standing::Mixed)
+        .filter(|one| one.verdict == StatementVerdict::Mixed)
         .filter(|one| one.ran().any(|column| column.outcome.verdict == Verdict::Differs))
         .count();
     let share = (100 * close + numbers / 2).checked_div(numbers).unwrap_or_default();
@@ -80,9 +80,9 @@ pub(crate) fn sentence(all: &[(&Paper, Vec<Judged<'_>>)]) -> String {
          come close for {close} of those ({share}%). Our runs contradict {} of all statements. For {} more, what we measured \
          disagrees by profile, rival, load or measure, and in {contradicted} of these a part contradicts the paper. We have not tested {}.",
         every().count(),
-        of(Standing::Differs),
-        of(Standing::Mixed),
-        of(Standing::NotRun),
+        of(StatementVerdict::Differs),
+        of(StatementVerdict::Mixed),
+        of(StatementVerdict::NotRun),
     )
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn first_screen(all: &[(&Paper, Vec<Judged<'_>>)]) -> String {
     let mut differing: Vec<(&Paper, &Judged<'_>)> = all
         .iter()
         .flat_map(|(paper, judged)| judged.iter().map(move |one| (*paper, one)))
-        .filter(|(_, one)| one.standing == Standing::Differs)
+        .filter(|(_, one)| one.verdict == StatementVerdict::Differs)
         .collect();
     differing.sort_by(|a, b| b.1.distance().total_cmp(&a.1.distance()));
     // Statements of one figure often differ for one reason.
@@ -226,12 +226,12 @@ fn ratio(one: &Judged<'_>) -> String {
 }
 
 /// How it stands, and how many of its columns ran if not all did.
-fn standing(one: &Judged<'_>) -> String {
+fn verdict(one: &Judged<'_>) -> String {
     let (ran, all) = (one.ran().count(), one.columns.len());
-    match one.standing {
-        Standing::NotRun => Standing::NotRun.name().to_owned(),
-        standing if ran == all => standing.name().to_owned(),
-        standing => format!("{} ({ran} of {all} columns ran)", standing.name()),
+    match one.verdict {
+        StatementVerdict::NotRun => StatementVerdict::NotRun.name().to_owned(),
+        verdict if ran == all => verdict.name().to_owned(),
+        verdict => format!("{} ({ran} of {all} columns ran)", verdict.name()),
     }
 }
 
@@ -251,14 +251,14 @@ const fn cause(cause: Option<Cause>) -> &'static str {
 
 /// The statements of a paper: the most quoted, and those that do not hold. Those that are mixed or not run have a page each.
 pub(crate) fn paper_page(paper: &Paper, judged: &[Judged<'_>]) -> String {
-    let counted: Vec<String> = Standing::ALL
+    let counted: Vec<String> = StatementVerdict::ALL
         .into_iter()
-        .map(|standing| {
-            let name = match page_of(standing) {
-                Some(end) => format!("[{}]({}-{end}.md)", standing.name(), paper.folder),
-                None => standing.name().to_owned(),
+        .map(|verdict| {
+            let name = match page_of(verdict) {
+                Some(end) => format!("[{}]({}-{end}.md)", verdict.name(), paper.folder),
+                None => verdict.name().to_owned(),
             };
-            format!("{} {name}", count(judged, standing))
+            format!("{} {name}", count(judged, verdict))
         })
         .collect();
     let mut text = format!(
@@ -278,14 +278,15 @@ pub(crate) fn paper_page(paper: &Paper, judged: &[Judged<'_>]) -> String {
             printed(one),
             measured(one),
             ratio(one),
-            standing(one),
+            verdict(one),
             why(one),
         ]);
     }
-    for (standing, heading) in
-        [(Standing::Differs, "What differs"), (Standing::Inconclusive, "What is inconclusive")]
-    {
-        let those = by_cause(judged, standing);
+    for (verdict, heading) in [
+        (StatementVerdict::Differs, "What differs"),
+        (StatementVerdict::Inconclusive, "What is inconclusive"),
+    ] {
+        let those = by_cause(judged, verdict);
         if !those.is_empty() {
             text += &format!("\n## {heading}\n\n{}", causes(&those));
         }
@@ -294,17 +295,17 @@ pub(crate) fn paper_page(paper: &Paper, judged: &[Judged<'_>]) -> String {
 }
 
 /// The end of the name of the page that lists these; none of those that stand elsewhere.
-const fn page_of(standing: Standing) -> Option<&'static str> {
-    match standing {
-        Standing::Mixed => Some("mixed"),
-        Standing::NotRun => Some("not-run"),
+const fn page_of(verdict: StatementVerdict) -> Option<&'static str> {
+    match verdict {
+        StatementVerdict::Mixed => Some("mixed"),
+        StatementVerdict::NotRun => Some("not-run"),
         _ => None,
     }
 }
 
 /// The statements of a paper whose columns disagree, by cause.
 pub(crate) fn mixed_page(paper: &Paper, judged: &[Judged<'_>]) -> String {
-    let those = by_cause(judged, Standing::Mixed);
+    let those = by_cause(judged, StatementVerdict::Mixed);
     format!(
         "# {}: where columns disagree\n\nThe columns of these {} statements have different verdicts: [the paper]({}.md).\n\n{}",
         paper.name,
@@ -314,8 +315,8 @@ pub(crate) fn mixed_page(paper: &Paper, judged: &[Judged<'_>]) -> String {
     )
 }
 
-fn by_cause<'a>(judged: &'a [Judged<'a>], standing: Standing) -> Vec<&'a Judged<'a>> {
-    let mut those: Vec<&Judged<'_>> = judged.iter().filter(|one| one.standing == standing).collect();
+fn by_cause<'a>(judged: &'a [Judged<'a>], verdict: StatementVerdict) -> Vec<&'a Judged<'a>> {
+    let mut those: Vec<&Judged<'_>> = judged.iter().filter(|one| one.verdict == verdict).collect();
     those.sort_by_key(|one| (one.statement.cause.is_none(), one.statement.cause));
     those
 }
@@ -338,7 +339,8 @@ fn causes(those: &[&Judged<'_>]) -> String {
 
 /// The statements of a paper that nothing measures, or that were not run.
 pub(crate) fn not_run_page(paper: &Paper, judged: &[Judged<'_>]) -> String {
-    let those: Vec<&Judged<'_>> = judged.iter().filter(|one| one.standing == Standing::NotRun).collect();
+    let those: Vec<&Judged<'_>> =
+        judged.iter().filter(|one| one.verdict == StatementVerdict::NotRun).collect();
     let mut text = format!(
         "# {}: not run\n\n{} statements of [the paper]({}.md).\n\n",
         paper.name,

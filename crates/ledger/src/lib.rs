@@ -25,14 +25,14 @@ mod computed;
 mod error;
 mod evaluate;
 mod figure;
-mod fill;
 mod ledger_page;
 mod page;
 mod plan;
 mod plot;
 mod record;
-mod standing;
 mod statement;
+mod statement_verdict;
+mod template;
 mod text;
 mod verdict;
 

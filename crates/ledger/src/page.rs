@@ -1,12 +1,12 @@
 //! The pages of the book that the ledger makes. That of a figure: a table and a plot first, then verdicts, then reasons.
 
 use crate::figure::{Across, Claim, Figure, Measure, Size, Unit};
-use crate::fill::filled;
 use crate::ledger_page;
 use crate::plot::svg;
 use crate::record::{Cell, Ledger, Outcome, Record, Row};
-use crate::standing::Judged;
 use crate::statement::Paper;
+use crate::statement_verdict::Judged;
+use crate::template::filled;
 use crate::verdict::Verdict;
 use std::fmt::Write as _;
 

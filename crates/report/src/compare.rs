@@ -2,9 +2,9 @@
 
 use crate::axes::differences;
 use crate::group::{Arm, Group, group, groups};
-use crate::head::{Sums, setup, setups};
 use crate::load::{ReportError, Run};
 use crate::notes::{Note, faults_notes, few_seeds, interrupted, other_program, unended_note, warnings};
+use crate::setup::{Sums, setup, setups};
 use crate::verdict::{Verdict, bottleneck_note, ports_notes, timeouts_note, verdicts};
 use farspan_metrics::{FlowRow, Measure, Setup, SetupComparison, bottleneck, measures, summarize};
 use serde::Serialize;

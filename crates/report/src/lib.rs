@@ -32,11 +32,11 @@
 #![forbid(unsafe_code)]
 
 mod axes;
+mod chart_order;
 mod compare;
 mod curve;
 mod detail;
 mod group;
-mod head;
 mod load;
 mod notes;
 mod number;
@@ -44,8 +44,8 @@ mod over;
 mod page;
 mod picture;
 mod proxy;
-mod question;
 mod series;
+mod setup;
 mod verdict;
 
 pub use compare::{
@@ -53,9 +53,9 @@ pub use compare::{
     seeds_note,
 };
 pub use group::{Arm, Group, groups};
-pub use head::Sums;
 pub use load::{ReportError, Run, load};
 pub use notes::Note;
 pub use over::{Asked, Head, Line, Over, OverError, Place, Point, heads, over};
 pub use page::{html, write, write_report};
+pub use setup::Sums;
 pub use verdict::{Lead, Verdict};

@@ -1,5 +1,6 @@
 //! The page: template, style, scripts and data in one file that needs no network.
 
+use crate::chart_order::Question;
 use crate::compare::{Comparison, compare_group, list, pairs};
 use crate::curve::{completion, slowdown};
 use crate::detail::{BUDGET, Names, Share, curves, detail};
@@ -10,7 +11,6 @@ use crate::number::{point, short};
 use crate::over::axes;
 use crate::picture::Picture;
 use crate::proxy;
-use crate::question::Question;
 use crate::verdict::{Lead, Verdict, unended};
 use farspan_metrics::{Measure, Unit, count_rows};
 use serde_json::{Value, json};

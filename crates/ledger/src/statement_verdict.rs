@@ -6,9 +6,9 @@ use crate::statement::{Paper, Statement};
 use crate::verdict::Verdict;
 use std::collections::BTreeMap;
 
-/// How a statement stands: its claims are columns of it.
+/// The verdict on a statement. Its claims are its columns.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Standing {
+pub(crate) enum StatementVerdict {
     /// All that ran hold, and those with a number are close to it.
     Close,
     /// All that ran hold.
@@ -25,7 +25,7 @@ pub(crate) enum Standing {
     NotRun,
 }
 
-impl Standing {
+impl StatementVerdict {
     /// Every one, the best first.
     pub(crate) const ALL: [Self; 7] = [
         Self::Close,
@@ -73,7 +73,7 @@ impl Standing {
 pub(crate) struct Judged<'a> {
     pub(crate) statement: &'a Statement,
     pub(crate) columns: Vec<Column<'a>>,
-    pub(crate) standing: Standing,
+    pub(crate) verdict: StatementVerdict,
 }
 
 /// A claim with its outcome.
@@ -99,14 +99,14 @@ pub(crate) fn judged<'a>(paper: &'a Paper, records: &'a [(&'a Figure, Record)]) 
         }
     }
     let measured = found.into_iter().map(|(statement, columns)| Judged {
-        standing: Standing::of(columns.iter().map(|column| column.outcome)),
+        verdict: StatementVerdict::of(columns.iter().map(|column| column.outcome)),
         statement,
         columns,
     });
     let unmeasured = paper.unmeasured.iter().map(|statement| Judged {
         statement,
         columns: Vec::new(),
-        standing: Standing::NotRun,
+        verdict: StatementVerdict::NotRun,
     });
     measured.chain(unmeasured).collect()
 }
@@ -179,27 +179,27 @@ mod tests {
         }
     }
 
-    fn standing(columns: &[(Verdict, Option<bool>)]) -> Standing {
+    fn verdict(columns: &[(Verdict, Option<bool>)]) -> StatementVerdict {
         let outcomes: Vec<Outcome> =
             columns.iter().map(|(verdict, close)| outcome(*verdict, *close)).collect();
-        Standing::of(outcomes.iter())
+        StatementVerdict::of(outcomes.iter())
     }
 
     #[test]
     fn columns_that_disagree_are_mixed_and_those_that_did_not_run_say_nothing() {
         let (holds, differs, not_run) = (Verdict::Holds, Verdict::Differs, Verdict::NotRun);
-        assert_eq!(standing(&[(holds, None), (differs, None)]), Standing::Mixed);
-        assert_eq!(standing(&[(holds, None), (Verdict::Direction, None)]), Standing::Mixed);
-        assert_eq!(standing(&[(differs, None), (not_run, None)]), Standing::Differs);
-        assert_eq!(standing(&[(not_run, None)]), Standing::NotRun);
-        assert_eq!(standing(&[]), Standing::NotRun);
+        assert_eq!(verdict(&[(holds, None), (differs, None)]), StatementVerdict::Mixed);
+        assert_eq!(verdict(&[(holds, None), (Verdict::Direction, None)]), StatementVerdict::Mixed);
+        assert_eq!(verdict(&[(differs, None), (not_run, None)]), StatementVerdict::Differs);
+        assert_eq!(verdict(&[(not_run, None)]), StatementVerdict::NotRun);
+        assert_eq!(verdict(&[]), StatementVerdict::NotRun);
     }
 
     #[test]
     fn a_statement_is_close_if_each_of_its_numbers_is() {
         let holds = Verdict::Holds;
-        assert_eq!(standing(&[(holds, Some(true)), (holds, None)]), Standing::Close);
-        assert_eq!(standing(&[(holds, Some(true)), (holds, Some(false))]), Standing::Holds);
-        assert_eq!(standing(&[(holds, None)]), Standing::Holds);
+        assert_eq!(verdict(&[(holds, Some(true)), (holds, None)]), StatementVerdict::Close);
+        assert_eq!(verdict(&[(holds, Some(true)), (holds, Some(false))]), StatementVerdict::Holds);
+        assert_eq!(verdict(&[(holds, None)]), StatementVerdict::Holds);
     }
 }

@@ -1,4 +1,4 @@
-//! Words on the runs of a sweep at its end.
+//! Notes at the end of a sweep: the warnings of its runs, and faults that lost nothing.
 
 use crate::{Finished, Point};
 use farspan_metrics::Warned;
@@ -24,11 +24,11 @@ pub fn notes(points: &[Point], finished: &[Finished]) -> Vec<String> {
     };
     let said: Vec<Vec<String>> = finished.iter().map(warnings).collect();
     let warned = Warned::of(said.iter().map(|texts| texts.iter().map(String::as_str)));
-    let told =
+    let shown =
         warned.iter().take(MOST_WARNINGS).map(|warned| format!("warning: {}", warned.line(finished.len())));
     let more = warned.len().saturating_sub(MOST_WARNINGS);
     let more = (more > 0).then(|| format!("{more} more warnings: see summary.json of each run"));
-    told.chain(more).chain(faults_note(points, finished).map(|note| format!("note: {note}"))).collect()
+    shown.chain(more).chain(faults_note(points, finished).map(|note| format!("note: {note}"))).collect()
 }
 
 /// A note on runs whose faults lost no packet; `None` if there is none.

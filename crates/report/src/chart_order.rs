@@ -1,4 +1,4 @@
-//! The question that a scenario asks, by the kind of its workload: it decides which charts come first on a page.
+//! The order of charts on a page: the question that a scenario asks decides it, and the kind of its workload says which it asks.
 
 use farspan_metrics::Measure;
 use serde_json::{Value, json};
