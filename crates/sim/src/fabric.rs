@@ -8,11 +8,10 @@ use farspan_fabric::fault::Lost;
 use farspan_fabric::switch::shared::pause::PauseRecord;
 use farspan_fabric::{
     Faults, Network, NodeFaults, Port, PortConfig, PortCounters, PortModel, Routes, Switch, SwitchConfig,
-    Tier, fault,
+    Tier,
 };
 use farspan_units::{Duration, NodeId, PortId, Rate, Time};
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Builds the switches of a spec.
@@ -81,17 +80,6 @@ impl<'a> Switches<'a> {
         let port = |id| (models.port(spec, PortId(id), changes(id)), link(PortId(id)));
         Switch::new(config, ports.map(port).collect())
     }
-}
-
-/// When the faults of a spec change the routes of all switches, and to what: those that avoid equal links are kept once.
-#[must_use]
-pub fn reroutes(spec: &Spec, routes: &Routes) -> Vec<(Time, Arc<Routes>)> {
-    let mut known = BTreeMap::new();
-    let reroute = |(time, links)| {
-        let avoiding = |links: &_| Arc::new(routes.avoiding(&spec.network, links));
-        (time, Arc::clone(known.entry(links).or_insert_with_key(avoiding)))
-    };
-    fault::withdrawals(&spec.faults).into_iter().map(reroute).collect()
 }
 
 /// Counts of the transmitter of a link, and of the losses behind it, at the end of a run.

@@ -71,12 +71,13 @@ mod spec;
 mod world;
 
 pub use executor::{groups, threads};
-pub use fabric::{LinkCounts, Switches, reroutes};
+pub use fabric::{LinkCounts, Switches};
 pub use farspan_transport::FlowOutcome;
 pub use observe::delay::DelayHistogram;
 pub use observe::probe::{PortReading, PortSampler};
 pub use outcome::{Amount, Outcome, PortOutcome, Rtt, Rtts, Sample, SampleId, Totals, Traced};
 pub use plan::pool::ingress;
+pub use plan::reroutes;
 pub use spec::{
     ByTier, EngineKind, Flow, InitialWindow, NaiveSpec, OwnBalance, ProbeKind, Probes, Progress, ProxySpec,
     Rule, Series, Spec, Stop, Trace, Trigger,

@@ -1,7 +1,7 @@
 //! State that the nodes of one part share: the slab of packets, room to sort them in, and counts.
 
 use crate::engine::{Arriving, Message, PartitionState};
-use crate::node::host::Datagrams;
+use crate::node::datagram::Datagrams;
 use crate::observe::delay::DelayHistogram;
 use crate::record;
 use farspan_fabric::switch::Buckets;

@@ -9,12 +9,11 @@ mod verbs;
 mod waiting;
 
 pub(crate) use instruments::Instruments;
-pub(crate) use messages::Arrivals;
-pub(crate) use verbs::Datagrams;
 
 use crate::engine::{Arriving, Channel, EventClass, Frame, Key, Outbox, Payload, Window};
 use crate::node::common::Common;
 use crate::node::nic::Nic;
+use crate::observe::arrivals::Arrived;
 use crate::observe::goodput::GoodputMeter;
 use crate::observe::probe::{
     FLOWS, FlowSampler, GOODPUT, PORTS, PROXY, PortReading, PortSampler, ProxySampler,
@@ -83,7 +82,7 @@ pub(crate) struct Host {
     proxy: ProxySampler,
     goodput: GoodputMeter,
     /// By message of persistent connections that end here.
-    messages: BTreeMap<FlowId, messages::Arrived>,
+    messages: BTreeMap<FlowId, Arrived>,
     /// By flow: how many headers of packets that it sent have come back.
     returned: BTreeMap<FlowId, u64>,
     /// Faults of its NIC's link, if there may be any.

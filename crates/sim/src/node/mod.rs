@@ -1,6 +1,7 @@
 //! The nodes of a network, as the engines run them: hosts and switches.
 
 mod common;
+mod datagram;
 pub(crate) mod host;
 pub(crate) mod nic;
 pub(crate) mod switch;

@@ -1,7 +1,7 @@
 //! Goodput of each flow between two times: the receivers are read at both, and asked nothing in between.
 
 use crate::engine::{EventClass, Key};
-use crate::node::host::Arrivals;
+use crate::observe::arrivals::Arrivals;
 use farspan_units::{Bytes, FlowId, NodeId, Time};
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! Probes: samples of flows and ports at intervals, and readings at two times. They read and never write.
 
 use crate::engine::{EventClass, Key};
-use crate::node::host::Arrivals;
+use crate::observe::arrivals::Arrivals;
 use crate::observe::goodput::GoodputMeter;
 use crate::outcome::{Sample, SampleId};
 use crate::spec::{ProbeKind, Series, Spec};

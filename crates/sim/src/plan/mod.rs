@@ -6,11 +6,10 @@ pub(crate) mod pool;
 mod proxy;
 pub(crate) mod trigger;
 
-use crate::fabric;
 use crate::record::{self, MessageFacts};
 use crate::spec::{Flow, InitialWindow, OwnBalance, ProxySpec, Spec};
 use connections::Connections;
-use farspan_fabric::{Network, Overflow, Packet, RoutedPath, Routes};
+use farspan_fabric::{Network, Overflow, Packet, RoutedPath, Routes, fault};
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::Layout;
 use farspan_transport::proxy::{ProxyKind, Via};
@@ -137,7 +136,7 @@ impl Plan {
             jitter: spec.jitter,
             rate_interval: spec.probes.rate_interval,
             queue_interval: spec.probes.queue_interval,
-            reroutes: fabric::reroutes(spec, &routes),
+            reroutes: reroutes(spec, &routes),
             routes,
             shared: Vec::new(),
             buffers,
@@ -379,6 +378,17 @@ impl Plan {
             via: self.vias.get(&id).cloned(),
         }
     }
+}
+
+/// When the faults of a spec change the routes of all switches, and to what: those that avoid equal links are kept once.
+#[must_use]
+pub fn reroutes(spec: &Spec, routes: &Routes) -> Vec<(Time, Arc<Routes>)> {
+    let mut known = BTreeMap::new();
+    let reroute = |(time, links)| {
+        let avoiding = |links: &_| Arc::new(routes.avoiding(&spec.network, links));
+        (time, Arc::clone(known.entry(links).or_insert_with_key(avoiding)))
+    };
+    fault::withdrawals(&spec.faults).into_iter().map(reroute).collect()
 }
 
 /// The profiles of a run's flows.

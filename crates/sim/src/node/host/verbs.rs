@@ -11,58 +11,14 @@ use crate::engine::Outbox;
 use crate::node::common::Common;
 use crate::record;
 use farspan_fabric::PacketId;
-use farspan_transport::wire::{Header, MAX_HEADER, telemetry};
+use farspan_transport::wire::telemetry;
 use farspan_transport::{Poll, Transmit};
-use farspan_units::{HostId, Telemetry, Time};
+use farspan_units::{Telemetry, Time};
 
 /// The state of such a host beside that of others.
 pub(super) struct Verbs {
     /// When it asks its endpoint for the next packet, unless something happens before.
     pub(super) poll_at: Time,
-}
-
-/// A header on its way.
-struct Datagram {
-    from: HostId,
-    header: [u8; MAX_HEADER],
-}
-
-/// The headers on their way, each at a place that its packet carries beside its record: ports may exchange the numbers of two
-/// packets. A dropped packet's header keeps its place until the
-/// run ends.
-#[derive(Default)]
-pub(crate) struct Datagrams {
-    all: Vec<Datagram>,
-    free: Vec<u32>,
-}
-
-impl Datagrams {
-    fn put(&mut self, from: HostId, header: &Header) -> u32 {
-        let mut datagram = Datagram { from, header: [0; MAX_HEADER] };
-        header.encode(&mut datagram.header).expect("a header fits the longest");
-        let place = self.free.pop().unwrap_or(self.all.len() as u32);
-        match self.all.get_mut(place as usize) {
-            Some(free) => *free = datagram,
-            None => self.all.push(datagram),
-        }
-        place
-    }
-
-    /// Whether no host has ever sent a header here.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
-    /// The header at a place.
-    pub(super) fn header(&self, place: u32) -> Header {
-        Header::decode(&self.all[place as usize].header).expect("what was encoded is a header")
-    }
-
-    /// Takes out who sent the header at a place, and the header.
-    pub(super) fn take(&mut self, place: u32) -> (HostId, Header) {
-        self.free.push(place);
-        (self.all[place as usize].from, self.header(place))
-    }
 }
 
 /// Writes telemetry as bytes, and reads it again.
