@@ -1,10 +1,10 @@
 //! Everything of a driver but its wire: the endpoint, the bytes of messages, and whom they come from and go to.
 
 use crate::clock::Clock;
-use crate::driver::{Config, DriverError, MessageOutcome};
 use crate::idle::{Direction, IdleTimers, Subject};
-use crate::limits::DriverCounters;
+use crate::limits::{DriverCounters, Limits};
 use crate::message::{IncomingMessage, OutgoingMessage};
+use crate::outcome::{DriverError, MessageOutcome};
 use crate::peers::{Arrival, Arrivals, Peers};
 use crate::wire::{Datagram, EcnCodepoint};
 use farspan_transport::coding::Layout;
@@ -17,6 +17,21 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+
+/// The configuration of a driver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Seed of every draw of the endpoint.
+    pub seed: u64,
+    /// Payload of a full packet; at most 65,535 bytes less headers, and the same at both ends.
+    pub mss: Bytes,
+    /// Bytes of a packet on the wire beside its payload, as windows and pacers count them.
+    pub header: Bytes,
+    /// The longest message taken in, parity not counted: packets of longer ones are dropped.
+    pub longest_message: Bytes,
+    /// Bounds on what peers can make it keep.
+    pub limits: Limits,
+}
 
 /// A message on its way out.
 #[derive(Debug)]

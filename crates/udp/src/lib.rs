@@ -53,9 +53,12 @@ mod host;
 mod idle;
 mod limits;
 mod message;
+mod outcome;
 mod peers;
 pub mod wire;
 
-pub use driver::{Config, Driver, DriverError, MessageOutcome};
+pub use driver::Driver;
+pub use host::Config;
 pub use limits::{DriverCounters, Limits};
+pub use outcome::{DriverError, MessageOutcome};
 pub use wire::{Losses, Lossy, Socket};

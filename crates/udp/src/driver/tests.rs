@@ -1,6 +1,7 @@
 //! Tests of a driver on a wire that is fed by hand.
 
 use super::*;
+use crate::limits::Limits;
 use crate::wire::OnDatagram;
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::{CodingConfig, Shape};
@@ -8,8 +9,9 @@ use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header, MAX_HEADER, Numbered, Place, View};
 use farspan_transport::{Connection, FlowProfile, Path, Scheme, WindowCheck};
-use farspan_units::{HostId, Rate};
+use farspan_units::{Bytes, HostId, Rate};
 use proptest::prelude::*;
+use std::io;
 
 const MSS: Bytes = Bytes::new(100);
 /// The number of the first peer.
