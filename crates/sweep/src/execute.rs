@@ -115,7 +115,7 @@ pub fn execute(
     let mut broken = None;
     pool.run(
         tasks.len(),
-        watch,
+        &|| watch.stopped(),
         |thread, index| run_one(&tasks[index], store, &pool, thread),
         |index, ran| {
             let task = &tasks[index];
@@ -202,7 +202,7 @@ fn estimate(tasks: &mut [Task<'_>], pool: &Pool, watch: &dyn Watch) {
         let estimate = || Estimate::of(resolved).map_or(0, |estimate| estimate.packet_hops);
         catch_unwind(AssertUnwindSafe(estimate)).unwrap_or(0)
     };
-    pool.run(firsts.len(), watch, hops, |index, hops| {
+    pool.run(firsts.len(), &|| watch.stopped(), hops, |index, hops| {
         if let Some(kind) = kinds.get_mut(&keys[firsts[index]]) {
             kind.1 = hops;
         }

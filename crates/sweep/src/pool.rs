@@ -1,6 +1,5 @@
 //! Work on as many threads as may run at a time, while the calling one listens.
 
-use crate::execute::Watch;
 use std::process::ChildStdin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -17,7 +16,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Of so many threads, at least one.
+    /// A pool of `threads` threads, at least one.
     pub fn new(threads: usize) -> Self {
         let tethers = (0..threads.max(1)).map(|_| Mutex::new(None)).collect();
         Self { stopping: AtomicBool::new(false), tethers }
@@ -47,11 +46,12 @@ impl Pool {
         self.stopping.load(Ordering::SeqCst)
     }
 
-    /// Does `count` pieces of work in order, `work(thread, index)`; hands each result to `done` on the calling thread.
+    /// Does `count` pieces of work in order, `work(thread, index)`; hands each result to `done` on the calling thread,
+    /// which stops the pool once `is_stopped` says so.
     pub fn run<T: Send>(
         &self,
         count: usize,
-        watch: &dyn Watch,
+        is_stopped: &dyn Fn() -> bool,
         work: impl Fn(usize, usize) -> T + Sync,
         mut done: impl FnMut(usize, T),
     ) {
@@ -76,7 +76,7 @@ impl Pool {
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
-                if watch.stopped() {
+                if is_stopped() {
                     self.stop();
                 }
             }
