@@ -31,10 +31,12 @@ mod load;
 mod name;
 mod parameter;
 mod phantom;
+mod setting;
 
 pub use control::{Control, UnknownControl};
 #[cfg(all(target_os = "linux", feature = "load"))]
 pub use load::*;
 pub use name::{Name, NameError};
-pub use parameter::{Parameter, SettingError, Settings, Unit};
+pub use parameter::{Parameter, Unit};
 pub use phantom::{PhantomError, PhantomQueue};
+pub use setting::{SettingError, Settings};
