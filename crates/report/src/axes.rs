@@ -1,9 +1,9 @@
 //! Names of the settings in which runs differ: keys of the scenario with their values, files by their base names.
 
-use crate::load::Run;
-use crate::over::{without_places, written};
+use crate::file_name::{FileNames, file_names, with_names};
+use crate::key::{differ, without_places, written};
+use crate::run::Run;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use toml::{Table, Value};
 
 /// The longest heading, in characters, that is not made shorter.
@@ -11,12 +11,6 @@ const LONGEST: usize = 60;
 
 /// The longest value in a heading that is too long, in characters.
 const LONGEST_VALUE: usize = 16;
-
-/// The longest name of a file with its folder, in characters.
-const LONGEST_FILE: usize = 24;
-
-/// Names of files in headings, by path and digest.
-pub(crate) type FileNames<'a> = BTreeMap<(&'a str, &'a str), String>;
 
 /// Names the runs of a sweep by its axes, where they differ in more than scheme and seed: runs of other values are no arms of one
 /// comparison. Runs that differ in constants of one scheme are arms, which these distinguish.
@@ -242,67 +236,6 @@ fn named(run: &Run, files: &FileNames<'_>) -> Table {
     with_names(run.apart_from_seed(), files)
 }
 
-/// A scenario with files by their names, and without their digests.
-pub(crate) fn with_names(mut scenario: Table, files: &FileNames<'_>) -> Table {
-    let digests = scenario.remove("files");
-    let digests = digests.as_ref().and_then(Value::as_table);
-    scenario.iter_mut().for_each(|(_, value)| name_files(value, digests, files));
-    scenario
-}
-
-fn name_files(value: &mut Value, digests: Option<&Table>, names: &FileNames<'_>) {
-    match value {
-        Value::Table(inner) => inner.iter_mut().for_each(|(_, value)| name_files(value, digests, names)),
-        Value::Array(items) => items.iter_mut().for_each(|value| name_files(value, digests, names)),
-        Value::String(text) => {
-            let digest = digests.and_then(|digests| digests.get(text.as_str())?.as_str());
-            if let Some(name) = digest.and_then(|digest| names.get(&(text.as_str(), digest))).cloned() {
-                *text = name;
-            }
-        }
-        _ => {}
-    }
-}
-
-/// A name for each file that some scenarios read: its base name; of files of one name with other contents, with its folder, or where
-/// that is no other or long, with a number.
-pub(crate) fn file_names<'a>(scenarios: impl Iterator<Item = &'a Table>) -> FileNames<'a> {
-    let of_one = |scenario: &'a Table| scenario.get("files").and_then(Value::as_table).into_iter().flatten();
-    let files: BTreeSet<(&str, &str)> = scenarios
-        .flat_map(of_one)
-        .filter_map(|(path, digest)| Some((path.as_str(), digest.as_str()?)))
-        .collect();
-    let name = |&(path, digest): &(&'a str, &'a str)| {
-        let base = last(path, 1);
-        let of_name = || files.iter().filter(|(other, _)| last(other, 1) == base);
-        let mut contents: Vec<&str> = Vec::new();
-        for (_, digest) in of_name() {
-            if !contents.contains(digest) {
-                contents.push(digest);
-            }
-        }
-        if contents.len() == 1 {
-            return base;
-        }
-        let is_short = of_name().all(|(path, _)| last(path, 2).chars().count() <= LONGEST_FILE);
-        let is_told = |(path, digest): &(&str, &str)| {
-            of_name().all(|(other, known)| last(other, 2) != last(path, 2) || known == digest)
-        };
-        if is_short && of_name().all(is_told) {
-            return last(path, 2);
-        }
-        let number = contents.iter().position(|known| *known == digest).unwrap_or_default();
-        format!("{base} ({})", number + 1)
-    };
-    files.iter().map(|file| (*file, name(file))).collect()
-}
-
-/// The last parts of a path.
-fn last(path: &str, count: usize) -> String {
-    let parts: Vec<_> = Path::new(path).components().map(|part| part.as_os_str().to_string_lossy()).collect();
-    parts[parts.len().saturating_sub(count)..].join("/")
-}
-
 /// Where two scenarios differ, the seed and the words aside, and constants of the scheme if it is another: key, value here,
 /// value there. Files are called by their names.
 pub(crate) fn differences(here: &Run, there: &Run) -> Vec<(String, String, String)> {
@@ -318,54 +251,6 @@ pub(crate) fn differences(here: &Run, there: &Run) -> Vec<(String, String, Strin
     let mut found = Vec::new();
     differ("", Some(&bare(here)), Some(&bare(there)), &mut found);
     found
-}
-
-/// The path of a key; a pattern of links, or what a path could not have bare, stands in quotes, as a scenario has it.
-pub(crate) fn join(path: &str, key: &str) -> String {
-    let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if path == "topology.link" || !path.is_empty() && !key.chars().all(is_bare) {
-        let quote = if key.contains('"') { '\'' } else { '"' };
-        format!("{path}[{quote}{key}{quote}]")
-    } else if path.is_empty() {
-        key.to_owned()
-    } else {
-        format!("{path}.{key}")
-    }
-}
-
-/// The keys in which two values differ, with both values as TOML.
-pub(crate) fn differ(
-    path: &str,
-    here: Option<&Value>,
-    there: Option<&Value>,
-    found: &mut Vec<(String, String, String)>,
-) {
-    let none = Value::Table(Table::new());
-    // A link that one of them alone changes: key by key.
-    let is_of_links = path.starts_with("topology.link");
-    let (here, there) = match (here, there) {
-        (Some(table @ Value::Table(_)), None) if is_of_links => (Some(table), Some(&none)),
-        (None, Some(table @ Value::Table(_))) if is_of_links => (Some(&none), Some(table)),
-        both => both,
-    };
-    match (here, there) {
-        (Some(Value::Table(a)), Some(Value::Table(b))) => {
-            let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
-            for key in keys {
-                differ(&join(path, key), a.get(key), b.get(key), found);
-            }
-        }
-        (Some(Value::Array(a)), Some(Value::Array(b))) if a.len() == b.len() => {
-            for (i, (a, b)) in a.iter().zip(b).enumerate() {
-                differ(&format!("{path}[{i}]"), Some(a), Some(b), found);
-            }
-        }
-        _ if here == there => {}
-        _ => {
-            let text = |value: Option<&Value>| value.map_or_else(|| "not set".to_owned(), Value::to_string);
-            found.push((path.to_owned(), text(here), text(there)));
-        }
-    }
 }
 
 #[cfg(test)]

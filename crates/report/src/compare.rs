@@ -2,17 +2,16 @@
 
 use crate::axes::differences;
 use crate::group::{Arm, Group, group, groups};
-use crate::load::{ReportError, Run};
-use crate::notes::{Note, faults_notes, few_seeds, interrupted, other_program, unended_note, warnings};
+use crate::load::ReportError;
+use crate::notes::{Note, faults_notes, interrupted, other_program, unended_note, warnings};
+use crate::run::Run;
+use crate::seeds::{interval_note, list};
 use crate::setup::{Sums, setup, setups};
-use crate::verdict::{Verdict, bottleneck_note, ports_notes, timeouts_note, verdicts};
-use farspan_metrics::{FlowRow, Measure, Setup, SetupComparison, bottleneck, measures, summarize};
+use crate::verdict::{Verdict, bottleneck_note, of_bottleneck, timeouts_note, verdicts};
+use farspan_metrics::{FlowRow, Measure, Setup, SetupComparison, bottleneck, few_names, measures, summarize};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
-
-/// Below so many seeds no interval of the median reaches 95%: with n seeds its widest misses it with chance 2 x 0.5^n.
-pub(crate) const SEEDS_FOR_AN_INTERVAL: usize = 6;
 
 /// The arms of one scenario, beside one of them.
 #[derive(Clone, Debug, Serialize)]
@@ -93,6 +92,26 @@ impl Comparison {
         let first = self.runs.first().map(|side| &side.bottlenecks);
         let is_one = |side: &Side| side.bottlenecks.len() == 1 && Some(&side.bottlenecks) == first;
         measure.is_of_bottleneck() && !self.runs.iter().all(is_one)
+    }
+
+    /// Lines for the head of a table or a page.
+    #[must_use]
+    pub fn head(&self) -> Vec<String> {
+        let lone = self.runs.len() < 2;
+        let mut lines = match (&self.setup, self.runs.first().and_then(|side| side.setup.as_ref())) {
+            (_, Some(setup)) if lone => vec![setup.line()],
+            (Some(setups), _) => setups.lines(),
+            (None, _) => Vec::new(),
+        };
+        let seeds = self.runs.iter().any(|side| side.seeds.len() > 1);
+        let of = if seeds { "acted (all seeds together)" } else { "acted" };
+        let said = |side: &Side| {
+            let name = if lone { String::new() } else { format!(", {}", side.name) };
+            (of.to_owned() + &name, side.sums.line())
+        };
+        let sums = self.runs.iter().map(said).filter(|(_, line)| !line.is_empty());
+        lines.extend(sums.map(|(name, line)| format!("{name}: {line}")));
+        lines
     }
 }
 
@@ -260,42 +279,29 @@ pub(crate) fn side(arm: &Arm) -> Side {
     }
 }
 
-/// A note for the reader on intervals over so few seeds; `None` if they are enough.
-#[must_use]
-pub fn interval_note(seeds: usize) -> Option<String> {
-    match seeds {
-        1 => Some("one seed gives a number but no interval; run with --seeds 1..10".to_owned()),
-        _ if seeds < SEEDS_FOR_AN_INTERVAL => Some(format!(
-            "{seeds} seeds: a 95% interval of the median needs {SEEDS_FOR_AN_INTERVAL} seeds; these intervals cover less than 95%"
-        )),
-        _ => None,
+/// The ports of arms whose bottleneck was not the same one in all runs: cells of tables only count them.
+pub(crate) fn ports_notes(sides: &[Side]) -> Vec<Note> {
+    let mut several: Vec<(&[String], Vec<&str>)> = Vec::new();
+    for side in sides.iter().filter(|side| side.bottlenecks.len() > 1) {
+        match several.iter_mut().find(|(ports, _)| *ports == side.bottlenecks) {
+            Some((_, names)) => names.push(&side.name),
+            None => several.push((&side.bottlenecks, vec![&side.name])),
+        }
     }
+    let note = |(ports, names): (&[String], Vec<&str>)| {
+        let ports = few_names(ports.iter().map(String::as_str));
+        of_bottleneck(format!("bottleneck of {}: {ports}", names.join(", ")))
+    };
+    several.into_iter().map(note).collect()
 }
 
-/// The name of a bootstrap interval over so many seeds: fewer than six make it narrower than it should be.
-#[must_use]
-pub const fn interval_name(seeds: usize) -> &'static str {
-    if seeds < SEEDS_FOR_AN_INTERVAL { "interval of less than 95%" } else { "95% interval" }
-}
-
-/// A note on so few seeds before they run; `None` if they are enough for an interval, or none.
-#[must_use]
-pub fn seeds_note(seeds: &BTreeSet<u64>) -> Option<String> {
-    let least = SEEDS_FOR_AN_INTERVAL;
-    match (seeds.first()?, seeds.len()) {
-        (only, 1) => {
-            let meant =
-                if *only > 1 { format!("; for {only} seeds, write 1..{only}") } else { String::new() };
-            Some(format!("one seed ({only}) gives a number but no interval{meant}"))
-        }
-        (first, count) if count < least => {
-            let last = first.saturating_add(least as u64 - 1);
-            Some(format!(
-                "{count} seeds are too few for a 95% interval, which needs {least}, such as {first}..{last}"
-            ))
-        }
-        _ => None,
-    }
+/// A note on the arm with the fewest seeds. It has no name where all arms have as few.
+fn few_seeds(comparison: &Comparison) -> Option<String> {
+    let count = |ratios: &Ratios| ratios.seeds.len();
+    let fewest = comparison.ratios.iter().min_by_key(|ratios| count(ratios))?;
+    let all = comparison.ratios.iter().all(|ratios| count(ratios) == count(fewest));
+    let of = if all { String::new() } else { format!("{}: ", fewest.name) };
+    interval_note(count(fewest)).map(|note| of + &note)
 }
 
 /// The ratios of an arm over the baseline, over the seeds that both have.
@@ -392,21 +398,6 @@ fn other_starts(a: &Run, b: &Run) -> usize {
     starts.filter(|(a, b)| a != b).count()
 }
 
-/// Seeds as a reader likes them: `1..5, 8`.
-pub(crate) fn list(seeds: &[u64]) -> String {
-    let mut ranges: Vec<(u64, u64)> = Vec::new();
-    for &seed in seeds {
-        match ranges.last_mut() {
-            Some((_, last)) if last.checked_add(1) == Some(seed) => *last = seed,
-            _ => ranges.push((seed, seed)),
-        }
-    }
-    let text = |&(first, last): &(u64, u64)| {
-        if first == last { first.to_string() } else { format!("{first}..{last}") }
-    };
-    ranges.iter().map(text).collect::<Vec<_>>().join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -420,17 +411,6 @@ mod tests {
 
     fn refusal(runs: Vec<Run>) -> String {
         compare(runs, None).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn few_seeds_are_told_before_they_run() {
-        let of = |seeds: &[u64]| seeds_note(&seeds.iter().copied().collect());
-        assert_eq!(of(&[5]).unwrap(), "one seed (5) gives a number but no interval; for 5 seeds, write 1..5");
-        assert_eq!(of(&[1]).unwrap(), "one seed (1) gives a number but no interval");
-        let five = of(&[1, 2, 3, 4, 5]).unwrap();
-        assert_eq!(five, "5 seeds are too few for a 95% interval, which needs 6, such as 1..6");
-        assert!(of(&[7, 9]).unwrap().ends_with("such as 7..12"));
-        assert_eq!((of(&[1, 2, 3, 4, 5, 6]), of(&[])), (None, None));
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Details of one run on a page, in bounded size: ports, series, and a table of flows.
 
 use crate::curve::counted;
-use crate::load::{ReportError, Run};
-use crate::number::{point, short};
+use crate::load::ReportError;
+use crate::number::{column, point, short};
 use crate::picture::Picture;
 use crate::proxy;
+use crate::run::Run;
 use crate::series::{Choice, FLOW_PROBES, PORT_PROBES, series};
 use farspan_metrics::{FlowRow, PortRow};
 use serde_json::{Value, json};
@@ -113,15 +114,6 @@ fn choose(flows: &[FlowRow], rows: usize) -> Vec<&FlowRow> {
     let rest = rows - kept.len();
     kept.extend((0..rest).map(|i| i * flows.len() / rest));
     kept.into_iter().map(|i| &flows[i]).collect()
-}
-
-/// A column; one that says the same of all rows is one value.
-pub(crate) fn column<R>(rows: &[&R], of: &dyn Fn(&R) -> Value) -> Value {
-    let values: Vec<Value> = rows.iter().map(|row| of(row)).collect();
-    match values.first() {
-        Some(first) if values.iter().all(|value| value == first) => first.clone(),
-        _ => Value::Array(values),
-    }
 }
 
 /// The columns of the table of flows.

@@ -1,6 +1,6 @@
 //! Which runs stand side by side: those of a scenario; and which are seeds of one arm: those that differ in nothing else.
 
-use crate::load::Run;
+use crate::run::Run;
 use std::path::PathBuf;
 use toml::Table;
 
@@ -36,6 +36,14 @@ impl Arm {
     /// The runs that were not interrupted.
     pub fn complete(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| !run.partial())
+    }
+
+    /// Flows of its complete runs that had not ended, flows that count, and runs that left any.
+    pub(crate) fn unended(&self) -> (u64, u64, usize) {
+        let count = |run: &Run, key: &str| run.number(&format!("/fct/all/{key}")).unwrap_or(0.0) as u64;
+        let left = || self.complete().map(|run| count(run, "unfinished"));
+        let all = self.complete().map(|run| count(run, "count")).sum();
+        (left().sum(), all, left().filter(|n| *n > 0).count())
     }
 
     /// The runs whose flows make curves: the complete ones; if there are none, all.

@@ -36,7 +36,9 @@ mod chart_order;
 mod compare;
 mod curve;
 mod detail;
+mod file_name;
 mod group;
+mod key;
 mod load;
 mod notes;
 mod number;
@@ -44,18 +46,19 @@ mod over;
 mod page;
 mod picture;
 mod proxy;
+mod run;
+mod seeds;
 mod series;
 mod setup;
 mod verdict;
 
-pub use compare::{
-    Comparison, Difference, Ratios, Side, compare, comparisons, interval_name, interval_note, pairs,
-    seeds_note,
-};
+pub use compare::{Comparison, Difference, Ratios, Side, compare, comparisons, pairs};
 pub use group::{Arm, Group, groups};
-pub use load::{ReportError, Run, load};
+pub use load::{ReportError, load};
 pub use notes::Note;
 pub use over::{Asked, Head, Line, Over, OverError, Place, Point, heads, over};
 pub use page::{html, write, write_report};
+pub use run::Run;
+pub use seeds::{interval_name, interval_note, seeds_note};
 pub use setup::Sums;
 pub use verdict::{Lead, Verdict};

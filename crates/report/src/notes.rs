@@ -1,9 +1,8 @@
 //! Notes and warnings for the reader of a comparison.
 
-use crate::compare::{Comparison, Ratios, interval_note, list};
 use crate::group::{Arm, Group};
-use crate::load::Run;
-use crate::verdict::unended;
+use crate::run::Run;
+use crate::seeds::list;
 use farspan_metrics::{FaultyLinks, Measure, Warned};
 use serde::Serialize;
 use serde_json::Value;
@@ -67,7 +66,7 @@ pub(crate) fn interrupted(arm: &Arm) -> Option<String> {
 }
 
 pub(crate) fn unended_note(arm: &Arm) -> Option<String> {
-    let (left, all, runs) = unended(arm);
+    let (left, all, runs) = arm.unended();
     let of = arm.complete().count();
     (left > 0).then(|| {
         let seeds = if of > 1 { format!(" in {runs} of {of} seeds") } else { String::new() };
@@ -107,15 +106,6 @@ pub(crate) fn faults_notes(arms: &[Arm]) -> Vec<String> {
         notes.push(format!("faults: ports.parquet of each run lists {} more", all.len() - MOST_FAULTS));
     }
     notes
-}
-
-/// Of the arm with the fewest seeds; it has no name where all have as few.
-pub(crate) fn few_seeds(comparison: &Comparison) -> Option<String> {
-    let count = |ratios: &Ratios| ratios.seeds.len();
-    let fewest = comparison.ratios.iter().min_by_key(|ratios| count(ratios))?;
-    let all = comparison.ratios.iter().all(|ratios| count(ratios) == count(fewest));
-    let of = if all { String::new() } else { format!("{}: ", fewest.name) };
-    interval_note(count(fewest)).map(|note| of + &note)
 }
 
 /// Two versions of the program may differ in more than the scenario says.

@@ -1,4 +1,4 @@
-//! Numbers as a page holds them: short.
+//! Numbers and columns as a page holds them: short.
 
 use serde_json::Value;
 
@@ -19,6 +19,15 @@ pub(crate) fn short(x: f64, digits: i32) -> Value {
 /// Four digits: what a curve needs.
 pub(crate) fn point(x: f64) -> Value {
     short(x, 4)
+}
+
+/// A column; one that says the same of all rows is one value.
+pub(crate) fn column<R>(rows: &[&R], of: &dyn Fn(&R) -> Value) -> Value {
+    let values: Vec<Value> = rows.iter().map(|row| of(row)).collect();
+    match values.first() {
+        Some(first) if values.iter().all(|value| value == first) => first.clone(),
+        _ => Value::Array(values),
+    }
 }
 
 #[cfg(test)]

@@ -1,17 +1,19 @@
 //! The page: template, style, scripts and data in one file that needs no network.
 
 use crate::chart_order::Question;
-use crate::compare::{Comparison, compare_group, list, pairs};
+use crate::compare::{Comparison, compare_group, pairs};
 use crate::curve::{completion, slowdown};
 use crate::detail::{BUDGET, Names, Share, curves, detail};
 use crate::group::{Arm, Group, groups};
-use crate::load::{ReportError, Run, load};
+use crate::load::{ReportError, load};
 use crate::notes::warned;
 use crate::number::{point, short};
 use crate::over::axes;
 use crate::picture::Picture;
 use crate::proxy;
-use crate::verdict::{Lead, Verdict, unended};
+use crate::run::Run;
+use crate::seeds::list;
+use crate::verdict::{Lead, Verdict};
 use farspan_metrics::{Measure, Unit, count_rows};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -232,7 +234,7 @@ impl Shown {
             "scheme": first.text("scheme"),
             "profile": first.text("profile"),
             "seeds": list(&arm.seeds()),
-            "unended": unended(arm).0,
+            "unended": arm.unended().0,
             "numbers": numbers(place, comparison),
             "fct": curves(&arm.drawn(), completion),
             "slowdown": curves(&arm.drawn(), slowdown),

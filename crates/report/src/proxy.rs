@@ -1,9 +1,8 @@
 //! The proxies of a run: a table, and where they stand in the picture.
 
-use crate::detail::column;
-use crate::load::Run;
-use crate::number::point;
+use crate::number::{column, point};
 use crate::picture::Picture;
+use crate::run::Run;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 

@@ -1,7 +1,8 @@
 //! Samples of probes, thinned out.
 
-use crate::load::{ReportError, Run};
+use crate::load::ReportError;
 use crate::number::point;
+use crate::run::Run;
 use farspan_metrics::read_series;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,9 +1,8 @@
-//! The head of a comparison: what its schemes are beside their congestion controls, in which of these parts they differ, and whether
+//! The parts of schemes beside their congestion controls: which they are, in which of them arms differ, and whether their
 //! mechanisms have acted.
 
-use crate::compare::{Comparison, Side};
 use crate::group::{Arm, Group};
-use crate::load::Run;
+use crate::run::Run;
 use farspan_metrics::{Acted, Setup, SetupComparison, first_round_trip};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -63,34 +62,12 @@ pub(crate) fn setups(group: &Group) -> Option<SetupComparison> {
     Some(SetupComparison::of(&named))
 }
 
-impl Comparison {
-    /// Lines for the head of a table or a page.
-    #[must_use]
-    pub fn head(&self) -> Vec<String> {
-        let lone = self.runs.len() < 2;
-        let mut lines = match (&self.setup, self.runs.first().and_then(|side| side.setup.as_ref())) {
-            (_, Some(setup)) if lone => vec![setup.line()],
-            (Some(setups), _) => setups.lines(),
-            (None, _) => Vec::new(),
-        };
-        let seeds = self.runs.iter().any(|side| side.seeds.len() > 1);
-        let of = if seeds { "acted (all seeds together)" } else { "acted" };
-        let said = |side: &Side| {
-            let name = if lone { String::new() } else { format!(", {}", side.name) };
-            (of.to_owned() + &name, side.sums.line())
-        };
-        let sums = self.runs.iter().map(said).filter(|(_, line)| !line.is_empty());
-        lines.extend(sums.map(|(name, line)| format!("{name}: {line}")));
-        lines
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use crate::compare::compare_group;
     use crate::group::groups;
     use crate::group::testing::run;
-    use crate::load::Run;
+    use crate::run::Run;
     use serde_json::json;
 
     fn of(scheme: &str, recovery: &str, seed: u64) -> Run {

@@ -1,10 +1,10 @@
 //! Which arm is best by a number, judged seed by seed: its lead over every other must be more than chance.
 
-use crate::compare::{SEEDS_FOR_AN_INTERVAL, Side};
 use crate::group::Arm;
-use crate::load::Run;
 use crate::notes::Note;
-use farspan_metrics::{Better, Bootstraps, Measure, PairedRatios, bottleneck, few_names};
+use crate::run::Run;
+use crate::seeds::SEEDS_FOR_AN_INTERVAL;
+use farspan_metrics::{Better, Bootstraps, Measure, PairedRatios, bottleneck};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -43,16 +43,9 @@ pub struct Lead {
     pub ci_high: Option<f64>,
 }
 
-/// Flows of an arm's complete runs that had not ended, flows that count, and runs that left any.
-pub(crate) fn unended(arm: &Arm) -> (u64, u64, usize) {
-    let count = |run: &Run, key: &str| run.number(&format!("/fct/all/{key}")).unwrap_or(0.0) as u64;
-    let left = || arm.complete().map(|run| count(run, "unfinished"));
-    (left().sum(), arm.complete().map(|run| count(run, "count")).sum(), left().filter(|n| *n > 0).count())
-}
-
 /// The verdict of each measure. An arm with unfinished flows is no candidate: it did not do the work that the others did.
 pub(crate) fn verdicts(arms: &[Arm], measures: &[Measure]) -> Vec<Verdict> {
-    let ended = |arm: &&Arm| arm.complete().next().is_some() && unended(arm).0 == 0;
+    let ended = |arm: &&Arm| arm.complete().next().is_some() && arm.unended().0 == 0;
     let mut candidates: Vec<&Arm> = arms.iter().filter(ended).collect();
     // A verdict is the same in whatever order the runs were given.
     candidates.sort_by(|a, b| a.name.cmp(&b.name));
@@ -100,23 +93,8 @@ pub(crate) fn bottleneck_note(arms: &[Arm]) -> Option<Note> {
     (!have_one_bottleneck(&arms.iter().collect::<Vec<_>>())).then(|| of_bottleneck(text.to_owned()))
 }
 
-/// The ports of arms whose bottleneck was not the same one in all runs: cells of tables only count them.
-pub(crate) fn ports_notes(sides: &[Side]) -> Vec<Note> {
-    let mut several: Vec<(&[String], Vec<&str>)> = Vec::new();
-    for side in sides.iter().filter(|side| side.bottlenecks.len() > 1) {
-        match several.iter_mut().find(|(ports, _)| *ports == side.bottlenecks) {
-            Some((_, names)) => names.push(&side.name),
-            None => several.push((&side.bottlenecks, vec![&side.name])),
-        }
-    }
-    let note = |(ports, names): (&[String], Vec<&str>)| {
-        let ports = few_names(ports.iter().map(String::as_str));
-        of_bottleneck(format!("bottleneck of {}: {ports}", names.join(", ")))
-    };
-    several.into_iter().map(note).collect()
-}
-
-fn of_bottleneck(text: String) -> Note {
+/// A note on numbers of the bottleneck.
+pub(crate) fn of_bottleneck(text: String) -> Note {
     Note { text, about: Some(Measure::is_of_bottleneck) }
 }
 
@@ -211,6 +189,7 @@ fn middle(numbers: &Numbers) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::{ports_notes, side};
     use crate::group::testing::run;
     use farspan_metrics::measures;
     use serde_json::json;
@@ -288,7 +267,7 @@ mod tests {
         let fast = [1.0; 6];
         let arms = [arm("lame", &fast, 2), arm("a", &[2.0; 6], 0), arm("b", &[3.0; 6], 0)];
         assert_eq!(of(&arms).best.as_deref(), Some("a"));
-        assert_eq!(unended(&arms[0]), (12, 48, 6));
+        assert_eq!(arms[0].unended(), (12, 48, 6));
         let alone = of(&[arm("lame", &fast, 2), arm("a", &[2.0; 6], 0)]);
         assert_eq!((alone.best, alone.no_difference.len()), (None, 0));
     }
@@ -367,7 +346,7 @@ mod tests {
         };
         let six = ["p1", "p2", "p3", "p4", "p5", "p6"];
         let arms = [arm("a", &["x", "y"]), arm("b", &["y", "x"]), arm("c", &["x"]), arm("d", &six)];
-        let notes = ports_notes(&arms.iter().map(crate::compare::side).collect::<Vec<_>>());
+        let notes = ports_notes(&arms.iter().map(side).collect::<Vec<_>>());
         let said: Vec<&str> = notes.iter().map(|note| note.text.as_str()).collect();
         assert_eq!(said, ["bottleneck of a, b: x, y", "bottleneck of d: p1, p2, p3, p4 and 2 more"]);
         for note in notes.into_iter().chain(bottleneck_note(&arms)) {

@@ -1,7 +1,8 @@
 //! Runs as far as an axis needs them: what each was asked, and its document.
 
 use super::axis::is_asked;
-use crate::axes::{differ, file_names, join, with_names};
+use crate::file_name::{file_names, with_names};
+use crate::key::{collect, differ, value_in, without_places, written};
 use crate::load::{DEPTH, ReportError, find, row_of, rows, scenario, sweep_of};
 use farspan_metrics::RunRow;
 use serde_json::Value;
@@ -106,63 +107,6 @@ impl Head {
     }
 }
 
-/// The names of a key: dots separate them, and what has a dot of its own stands in quotes of either kind,
-/// `topology.link["a->b"].delay`.
-fn names(key: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut rest = key;
-    while !rest.is_empty() {
-        let quotes = [("[\"", "\"]"), ("['", "']")];
-        let quoted = quotes.iter().find_map(|(open, close)| rest.strip_prefix(open)?.split_once(close));
-        let (name, after) = quoted.unwrap_or_else(|| {
-            let is_end = |i: &usize| [".", "[\"", "['"].iter().any(|end| rest[*i..].starts_with(end));
-            let end = rest.char_indices().map(|(i, _)| i).skip(1).find(is_end);
-            rest.split_at(end.unwrap_or(rest.len()))
-        });
-        found.push(name);
-        rest = after.strip_prefix('.').unwrap_or(after);
-    }
-    found
-}
-
-/// A key as errors and suggestions write it: `topology.link['a->b'].delay` is `topology.link["a->b"].delay`.
-pub(crate) fn written(key: &str) -> String {
-    if !key.contains('[') {
-        return key.to_owned();
-    }
-    names(key).into_iter().fold(String::new(), |path, name| join(&path, name))
-}
-
-fn value_in(scenario: &Table, key: &str) -> Option<String> {
-    let names = names(key);
-    let (first, rest) = names.split_first()?;
-    within(scenario.get(*first)?, rest)
-}
-
-fn within(value: &toml::Value, names: &[&str]) -> Option<String> {
-    match (value, names.split_first()) {
-        (toml::Value::Array(items), Some(_)) => items.iter().find_map(|item| within(item, names)),
-        (toml::Value::Table(table), Some((first, rest))) => within(table.get(*first)?, rest),
-        (toml::Value::Table(_), None) | (_, Some(_)) => None,
-        (toml::Value::String(text), None) => Some(text.clone()),
-        (value, None) => Some(value.to_string()),
-    }
-}
-
-fn collect(path: &str, value: &toml::Value, found: &mut BTreeSet<String>) {
-    match value {
-        toml::Value::Table(table) => {
-            table.iter().for_each(|(key, value)| collect(&join(path, key), value, found));
-        }
-        toml::Value::Array(items) if items.iter().any(toml::Value::is_table) => {
-            items.iter().for_each(|item| collect(path, item, found));
-        }
-        _ => {
-            found.insert(path.to_owned());
-        }
-    }
-}
-
 /// These runs with files by their names: no path of a machine is the reader's.
 pub(crate) fn named(heads: &[Head]) -> Vec<Head> {
     let files = file_names(heads.iter().map(|head| &head.scenario));
@@ -238,17 +182,4 @@ fn bare(head: &Head, with_scheme: bool) -> Table {
         table.remove("scheme");
     }
     table
-}
-
-/// `workload[0].load` is `workload.load`; the pattern in `topology.link["a->b"].delay` stays.
-pub(crate) fn without_places(key: &str) -> String {
-    let mut parts = key.split('[');
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        match part.split_once(']') {
-            Some((place, rest)) if place.bytes().all(|byte| byte.is_ascii_digit()) => text += rest,
-            _ => text += &format!("[{part}"),
-        }
-    }
-    text
 }

@@ -1,8 +1,9 @@
 //! Keys as they are asked for: whole, or by their last names.
 
 use super::error::OverError;
-use super::heads::{Head, candidates, keys, written};
+use super::heads::{Head, candidates, keys};
 use super::values;
+use crate::key::written;
 
 /// The key that a name stands for: that key itself, or the one key that varies and ends with it. A name that is none of these stays,
 /// and is told as unknown.

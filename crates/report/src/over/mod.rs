@@ -10,10 +10,9 @@ mod number;
 pub(crate) use axes::axes;
 pub use error::OverError;
 pub use heads::{Head, heads};
-pub(crate) use heads::{without_places, written};
 
-use crate::compare::SEEDS_FOR_AN_INTERVAL;
 use crate::load::natural;
+use crate::seeds::SEEDS_FOR_AN_INTERVAL;
 use axis::{Kind, equal, numbers, of_summary};
 use farspan_chart::{spans_a_decade, wants_log};
 use farspan_metrics::{Bootstraps, bottleneck};
