@@ -2,51 +2,17 @@
 
 use crate::claims::claims;
 use crate::computed;
-use crate::error::Fault;
+use crate::error::{Checked, FigureError, wrong};
 use crate::figure::{Arm, COMPUTED, Case, Computed, Figure, Measure, OverSeeds, Plot, SizeRuns};
+use crate::names::{Names, cases_named, index, indices};
 use crate::plan::key;
 use crate::statement::Statements;
 use crate::text::{ArmText, CaseText, FigureText, MeasureText, Name, PlotText, SizeText, UnitText};
-use farspan_scenario::unknown_name;
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 /// Flows that a 99% quantile needs, and a 99.9% one.
 const FLOWS_OF_P99: u64 = 1_000;
 const FLOWS_OF_P999: u64 = 10_000;
-
-pub(crate) type Checked<T> = Result<T, (Option<Range<usize>>, Fault)>;
-
-pub(crate) fn wrong<T>(name: &Name, problem: impl Into<String>, cure: impl Into<String>) -> Checked<T> {
-    Err((Some(name.span()), Fault::new(problem, cure)))
-}
-
-/// The index of a name among those that there are.
-pub(crate) fn index(what: &str, name: &Name, known: &[String]) -> Checked<usize> {
-    let names: Vec<&str> = known.iter().map(String::as_str).collect();
-    known.iter().position(|known| known == name.get_ref()).map_or_else(
-        || {
-            let message = unknown_name(what, name.get_ref(), &names, &[]);
-            let (problem, cure) = message.split_once(": ").unwrap_or((&message, "correct it"));
-            wrong(name, problem, cure)
-        },
-        Ok,
-    )
-}
-
-pub(crate) fn indices(what: &str, names: Option<&Vec<Name>>, known: &[String]) -> Checked<Vec<usize>> {
-    match names {
-        None => Ok((0..known.len()).collect()),
-        Some(names) => names.iter().map(|name| index(what, name, known)).collect(),
-    }
-}
-
-/// The cases of these names; where none is named all but the ablations.
-pub(crate) fn cases_named(text: Option<&Vec<Name>>, figure: &Figure, names: &Names) -> Checked<Vec<usize>> {
-    let mut found = indices("case", text, names.cases)?;
-    found.retain(|case| text.is_some() || figure.cases[*case].ablates.is_none());
-    Ok(found)
-}
 
 /// Names that are ids, each once.
 fn distinct(what: &str, names: impl Iterator<Item = Name>) -> Checked<Vec<String>> {
@@ -73,8 +39,36 @@ fn seeds(name: &Name) -> Checked<Vec<u64>> {
     })
 }
 
+impl Figure {
+    /// The figure in a `claims.toml`.
+    ///
+    /// # Errors
+    /// A mistake in the text: the error names the place and the cure.
+    pub fn parse(name: &str, text: &str, why: &str) -> Result<Self, FigureError> {
+        let mut own = Statements::default();
+        own.add(name, text)?;
+        Self::parse_among(&own, name, text, why)
+    }
+
+    /// The figure in a `claims.toml`, whose claims may measure statements of the paper's other files.
+    ///
+    /// # Errors
+    /// A mistake in the text: the error names the place and the cure.
+    pub fn parse_among(
+        statements: &Statements,
+        name: &str,
+        text: &str,
+        why: &str,
+    ) -> Result<Self, FigureError> {
+        let written: FigureText =
+            toml::from_str(text).map_err(|error| FigureError::written(name, text, &error))?;
+        check(name, written, why, statements)
+            .map_err(|(span, fault)| FigureError::at(name, text, span, fault))
+    }
+}
+
 /// The figure that a text describes.
-pub(crate) fn check(name: &str, written: FigureText, why: &str, statements: &Statements) -> Checked<Figure> {
+fn check(name: &str, written: FigureText, why: &str, statements: &Statements) -> Checked<Figure> {
     let cases = if written.case.is_empty() { vec![CaseText::lone()] } else { written.case };
     let case_names = distinct("case", cases.iter().map(|case| case.name.clone()))?;
     let arm_names = distinct("arm", written.arm.iter().map(|arm| arm.name.clone()))?;
@@ -161,14 +155,6 @@ fn ablations(figure: &Figure, names: &[Option<Name>]) -> Checked<()> {
         }
     }
     Ok(())
-}
-
-/// Names that claims and plots refer to.
-pub(crate) struct Names<'a> {
-    pub(crate) cases: &'a [String],
-    pub(crate) arms: &'a [String],
-    pub(crate) measures: &'a [String],
-    pub(crate) statements: &'a Statements,
 }
 
 impl CaseText {

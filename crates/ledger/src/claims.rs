@@ -1,7 +1,8 @@
 //! From a `[[claim]]` or `[[check]]` as it is written to claims: each can be judged.
 
-use crate::check::{Checked, Names, cases_named, index, wrong};
+use crate::error::{Checked, wrong};
 use crate::figure::{Across, Claim, Figure, Over, OverSeeds, Setup, Term};
+use crate::names::{Names, cases_named, index};
 use crate::statement::{Fill, Source, StatementText, Statements};
 use crate::text::{ClaimText, Name, Numbers, OneOrMore, RuleText};
 use crate::verdict::Rule;

@@ -1,6 +1,6 @@
 //! Mistakes in `claims.toml`.
 
-use crate::figure::Figure;
+use crate::text::Name;
 use std::ops::Range;
 
 /// A mistake in an experiment, with its place and cure.
@@ -27,8 +27,8 @@ impl FigureError {
     }
 
     /// A mistake in `why.md`.
-    pub(crate) fn in_reasons(figure: &Figure, fault: Fault) -> Self {
-        let file = format!("{}/why.md", figure.name);
+    pub(crate) fn in_reasons(figure: &str, fault: Fault) -> Self {
+        let file = format!("{figure}/why.md");
         Self { file, line: 1, column: 1, problem: fault.problem, cure: fault.cure }
     }
 
@@ -56,4 +56,12 @@ impl Fault {
     pub(crate) fn new(problem: impl Into<String>, cure: impl Into<String>) -> Self {
         Self { problem: problem.into(), cure: cure.into() }
     }
+}
+
+/// Something read from `claims.toml`, or a mistake and where it is.
+pub(crate) type Checked<T> = Result<T, (Option<Range<usize>>, Fault)>;
+
+/// A mistake at a name.
+pub(crate) fn wrong<T>(name: &Name, problem: impl Into<String>, cure: impl Into<String>) -> Checked<T> {
+    Err((Some(name.span()), Fault::new(problem, cure)))
 }

@@ -1,11 +1,8 @@
 //! A figure: cases x arms x seeds to run, measures of their documents, and the claims about them.
 
-use crate::check::check;
 pub use crate::computed::Computed;
 use crate::computed::Tables;
-use crate::error::FigureError;
-use crate::statement::{Statement, Statements};
-use crate::text::FigureText;
+use crate::statement::Statement;
 pub use crate::text::{Across, OverSeeds, PlotKind, UnitText as Unit};
 use crate::verdict::Rule;
 use farspan_metrics::ReadError;
@@ -235,32 +232,6 @@ pub struct Plot {
 }
 
 impl Figure {
-    /// The figure in a `claims.toml`.
-    ///
-    /// # Errors
-    /// A mistake in the text: the error names the place and the cure.
-    pub fn parse(name: &str, text: &str, why: &str) -> Result<Self, FigureError> {
-        let mut own = Statements::default();
-        own.add(name, text)?;
-        Self::parse_among(&own, name, text, why)
-    }
-
-    /// The figure in a `claims.toml`, whose claims may measure statements of the paper's other files.
-    ///
-    /// # Errors
-    /// A mistake in the text: the error names the place and the cure.
-    pub fn parse_among(
-        statements: &Statements,
-        name: &str,
-        text: &str,
-        why: &str,
-    ) -> Result<Self, FigureError> {
-        let written: FigureText =
-            toml::from_str(text).map_err(|error| FigureError::written(name, text, &error))?;
-        check(name, written, why, statements)
-            .map_err(|(span, fault)| FigureError::at(name, text, span, fault))
-    }
-
     /// The part before the stroke of its name.
     #[must_use]
     pub fn paper(&self) -> &str {

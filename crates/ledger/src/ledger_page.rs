@@ -1,7 +1,7 @@
 //! The pages of the whole ledger: its first screen, a page a paper, and one of our own checks.
 
+use crate::cell::{band, interval, number_of, row, rule_of, show, unit};
 use crate::figure::{Claim, Figure};
-use crate::page::{band, interval, number_of, row, rule_of, show, unit};
 use crate::record::{Outcome, Record};
 use crate::statement::{Cause, Paper};
 use crate::statement_verdict::{Column, Judged, StatementVerdict, judged};

@@ -19,6 +19,7 @@
 
 mod bundle;
 mod catalog;
+mod cell;
 mod check;
 mod claims;
 mod computed;
@@ -26,6 +27,7 @@ mod error;
 mod evaluate;
 mod figure;
 mod ledger_page;
+mod names;
 mod page;
 mod plan;
 mod plot;

@@ -1,8 +1,7 @@
 //! Statements of papers about results: a sentence of ours, where it stands in the paper, and the number that it prints.
 
 use crate::error::{Fault, FigureError};
-use crate::figure::Unit;
-use crate::text::{Name, Numbers, OneNumber};
+use crate::text::{Name, Numbers, OneNumber, UnitText as Unit};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -6,9 +6,9 @@
 //! one paragraph, table or item of a list are of one size, the largest that has them all. `FIGURE:` in front names another figure, of this paper where it has no
 //! stroke.
 
+use crate::cell::{number_of, show, unit};
 use crate::error::{Fault, FigureError};
 use crate::figure::{Claim, Figure, Over, Setup, Size, Term};
-use crate::page::{number_of, show, unit};
 use crate::record::{Ledger, Record};
 
 const OPEN: &str = "{{";
@@ -114,7 +114,7 @@ pub(crate) fn check(figures: &[Figure]) -> Result<(), FigureError> {
             found.map(drop).and(wrong.map_or(Ok(()), Err))
         };
         let whys = figure.claims.iter().filter_map(|claim| claim.statement.as_ref()?.why.as_deref());
-        known(&figure.why).map_err(|fault| FigureError::in_reasons(figure, fault))?;
+        known(&figure.why).map_err(|fault| FigureError::in_reasons(&figure.name, fault))?;
         for why in whys {
             known(why).map_err(|fault| {
                 let problem = format!("in the `why` {why:?}: {}", fault.problem);

@@ -1,7 +1,7 @@
 //! From a computed measure as it is written to one that can be computed.
 
 use super::{Computed, Event, FlowsMeasure, Level, Moment, Period, SeriesMeasure, Subject};
-use crate::check::{Checked, wrong};
+use crate::error::{Checked, wrong};
 use crate::text::{FlowsText, LevelText, Name, SampledProbe, SeriesText, Take};
 use farspan_units::{Bytes, Duration, ParseQuantityError, Rate};
 use std::str::FromStr;
