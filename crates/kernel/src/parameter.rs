@@ -109,7 +109,7 @@ fn show_bytes(bytes: u128) -> String {
         (1_000, "KB"),
         (1, "B"),
     ];
-    // Of nothing, the smallest.
+    // Zero is whole in every unit; the smallest one is written.
     if bytes == 0 { "0B".to_owned() } else { show_whole(bytes, &units) }
 }
 

@@ -59,7 +59,7 @@ impl PhantomQueue {
     /// Without thresholds, the counter holds what the link sends in Uno's RTT between datacenters.
     const RTT: Duration = Duration::from_ms(2);
 
-    /// Of a link of this rate. The counter saturates at 4/3 of `k_max`, as Uno's does; without thresholds it holds what the link
+    /// The phantom queue of a link of this rate. The counter saturates at 4/3 of `k_max`, as Uno's does; without thresholds it holds what the link
     /// sends in 2 ms.
     ///
     /// # Errors

@@ -208,7 +208,7 @@ fn cell(measure: &Measure, readings: &Readings) -> Option<Cell> {
 
 /// A term's numbers over the fraction bar and those under it, the latter one list a seed for each arm that is ranked.
 struct Parts {
-    /// By seed: the number itself, or its ratios over each arm under the fraction bar.
+    /// The number itself by seed, or its ratios over each arm under the fraction bar.
     by_seed: BTreeMap<u64, Vec<f64>>,
     /// Which ratio counts, the largest first; the arms under the bar are ranked by their numbers, the smallest first.
     rank: usize,

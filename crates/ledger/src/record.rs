@@ -77,7 +77,7 @@ pub struct Row {
     pub arm: String,
     /// Runs that gave a document.
     pub runs: usize,
-    /// By measure.
+    /// The values by measure.
     pub values: BTreeMap<String, Cell>,
 }
 

@@ -290,7 +290,7 @@ pub(crate) struct ClaimText {
     pub(crate) measure: Spanned<OneOrMore>,
     pub(crate) of: Vec<Name>,
     pub(crate) over: Option<Spanned<OneOrMore>>,
-    /// Of several arms in `over`: which one by its value, the smallest first.
+    /// The arm that counts of several in `over`: its rank by value, the smallest first.
     pub(crate) rank: Option<Spanned<usize>>,
     /// The case under the fraction bar, where it is another.
     pub(crate) over_case: Option<Name>,

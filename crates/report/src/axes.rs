@@ -45,7 +45,7 @@ pub(crate) fn name_axes(runs: &mut [Run]) {
     }
 }
 
-/// Of a scheme, what its name and profile do not say.
+/// The settings of a scheme that its name and profile do not say.
 fn without_name(mut scheme: Value) -> Value {
     if let Some(scheme) = scheme.as_table_mut() {
         ["name", "profile"].iter().for_each(|key| drop(scheme.remove(*key)));

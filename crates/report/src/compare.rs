@@ -27,7 +27,7 @@ pub struct Comparison {
     pub runs: Vec<Side>,
     /// Every arm but the baseline, over the baseline.
     pub ratios: Vec<Ratios>,
-    /// Of each number that tables show: which arm is best, or between which there is no difference.
+    /// The verdict on each number that tables show: which arm is best, or between which there is no difference.
     pub verdicts: Vec<Verdict>,
     /// Keys of the scenario that differ from the baseline's; those of the scheme only if both have the same.
     pub differences: Vec<Difference>,
@@ -365,7 +365,7 @@ fn paired(base: &Arm, arm: &Arm, notes: &mut Vec<String>) -> Result<Ratios, Repo
     })
 }
 
-/// Of an entry of [`Ratios::fields`]: seeds that have a ratio, and seeds that have none.
+/// How many seeds have a ratio in an entry of [`Ratios::fields`], and how many have none.
 #[must_use]
 pub fn pairs(entry: &Value) -> (u64, u64) {
     let pairs = entry.get("ratios").and_then(Value::as_array).map_or(0, Vec::len);

@@ -35,7 +35,7 @@ pub(crate) fn completion(flows: &[&FlowRow]) -> Value {
             points.extend(at.map(|t| (t, q.rank(n) as f64 / n as f64)));
         }
     }
-    // Of equal times the last point says it all.
+    // The last point of equal times says it all.
     let mut kept: Vec<(i64, f64)> = Vec::with_capacity(points.len());
     for (t, p) in points {
         match kept.last_mut() {

@@ -22,7 +22,7 @@ pub struct Group {
 pub struct Arm {
     /// The scheme; with the profile, then the folder, if that does not distinguish the arms.
     pub name: String,
-    /// By seed, rising.
+    /// The runs by seed, rising.
     pub runs: Vec<Run>,
 }
 
@@ -113,7 +113,7 @@ fn names(arms: &[Vec<Run>]) -> Vec<String> {
             run.folder.parent().filter(|_| one.starts_with("seed-")).and_then(|above| above.file_name());
         above.map_or(one, |above| above.to_string_lossy().into_owned())
     };
-    // Of the whole path, what not all have in common.
+    // The part of the path that not all have in common.
     let parts =
         |run: &Run| run.folder.components().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
     let all: Vec<_> = arms.iter().map(|runs| parts(&runs[0])).collect();

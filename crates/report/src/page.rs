@@ -243,7 +243,7 @@ impl Shown {
     }
 }
 
-/// Of each measure: median over seeds and its interval; over the baseline: median of the ratios and its interval. Null within
+/// For each measure the median over seeds and its interval, and over the baseline the median of the ratios and its interval. Null within
 /// them is infinite: some arm has the number, so this one lacks it for flows that did not end or rates that never
 /// converged. Null instead of them says that there is none. A ratio that not all seeds have ends with how many have it, and
 /// how many there are. Where the bottlenecks of arms are different ports, a third entry names this one's.
@@ -263,7 +263,7 @@ fn numbers(arm: usize, comparison: &Comparison) -> Value {
         let exact = if measure.unit == Unit::Count { count } else { point };
         let spread =
             spread.filter(|tree| !tree.is_null()).map(|tree| three(tree.pointer(&measure.path), exact));
-        // Of a port a number that is null was not measured.
+        // A number of a port that is null was not measured.
         let spread = spread.filter(|three| !(measure.is_of_bottleneck() && three[0].is_null()));
         let entry = ratios.and_then(|tree| tree.pointer(&measure.path)).filter(|entry| pairs(entry).0 > 0);
         let port = comparison

@@ -130,7 +130,7 @@ impl Picture {
         ways.iter().enumerate().map(edge).collect()
     }
 
-    /// Of edges with a few links between two nodes: the utilisation of each link, both ways.
+    /// The utilisation of each link, both ways, of edges with a few links between two nodes.
     fn parallel(&self, ports: &[PortRow]) -> BTreeMap<usize, BTreeMap<u32, [f64; 2]>> {
         let lone = |unit: usize| self.units[unit].nodes == 1;
         let two: BTreeSet<usize> =

@@ -14,7 +14,7 @@ pub struct Sums {
     pub acted: Acted,
     /// Data packets that were dropped.
     pub dropped: u64,
-    /// Of them, those of the first round trip of their flow; `None`: not known.
+    /// Those among them that were of the first round trip of their flow; `None`: not known.
     pub dropped_first_rtt: Option<u64>,
 }
 

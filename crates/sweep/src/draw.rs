@@ -118,7 +118,7 @@ fn real(value: &Value) -> Option<f64> {
     value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
 }
 
-/// Of two sizes, times or rates.
+/// A draw between two sizes, times or rates.
 fn quantities(from: &str, to: &str, log: bool) -> Result<Draw, Problem> {
     let both = |base: fn(&str) -> Option<u64>| Some((base(from)?, base(to)?));
     let found = [(bytes as fn(&str) -> Option<u64>, "B"), (picoseconds, "ps"), (bits_a_second, "bps")]

@@ -28,7 +28,7 @@ pub struct Options {
 pub struct Progress {
     /// Points that were there, or are done now.
     pub done: usize,
-    /// Of them, those that failed.
+    /// Points that failed, which `done` counts too.
     pub failed: usize,
     /// All points.
     pub points: usize,
@@ -220,13 +220,13 @@ fn apart_from_draws(request: &Request) -> String {
 
 /// How a run ended.
 enum Ran {
-    /// With its document, or an error of its own.
+    /// It came to its end, with its document or an error of its own.
     Ended(Result<Value, String>),
-    /// By a signal to end early.
+    /// A signal ended it early.
     Interrupted,
-    /// Because the pool stopped.
+    /// The pool stopped.
     Stopped,
-    /// So that no other run can be had either.
+    /// An error that ends all other runs, too.
     Broken(SweepError),
 }
 

@@ -148,7 +148,7 @@ enum Target {
 struct File {
     document: Document,
     folder: Option<PathBuf>,
-    /// Of a text that was made of arguments: which of them each path comes from.
+    /// The argument that each path comes from, where the text was made of arguments.
     arguments: Vec<(String, String)>,
 }
 

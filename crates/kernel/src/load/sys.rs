@@ -4,7 +4,7 @@
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 
-/// Of `asm-generic/socket.h`, since Linux 5.14.
+/// The option of `asm-generic/socket.h`, since Linux 5.14.
 const SO_NETNS_COOKIE: libc::c_int = 71;
 
 /// Puts the operations of a map in the place of those of a link, both of one type.

@@ -59,9 +59,9 @@ pub struct Manifest {
 /// How far the numbers of a rerun may be off, in words.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Tolerance {
-    /// By the build that made the bundle.
+    /// The tolerance of a rerun by the build that made the bundle.
     pub same_build: String,
-    /// By another one.
+    /// The tolerance of a rerun by another build.
     pub other_build: String,
 }
 

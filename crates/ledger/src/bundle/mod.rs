@@ -76,7 +76,7 @@ pub enum BundleError {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bundle {
     manifest: Manifest,
-    /// By path in the bundle.
+    /// The files by their path in the bundle.
     files: Files,
 }
 

@@ -11,9 +11,9 @@ pub(crate) type Samples = Vec<(i64, f64)>;
 /// The parts of a run's folder that measures are computed from.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Tables {
-    /// By flow id.
+    /// The flows by id.
     pub(crate) flows: Vec<FlowRow>,
-    /// By probe, then by id.
+    /// The samples by probe, then by id.
     pub(crate) series: BTreeMap<String, BTreeMap<String, Samples>>,
     /// The busiest port, if one was sampled.
     pub(crate) bottleneck: Option<String>,

@@ -394,7 +394,7 @@ per = "whole"
     figure.evaluate(Size::Small, &documents.iter().map(|(run, document)| (run, document)).collect::<Vec<_>>())
 }
 
-/// Of a printed factor it is a claim, else a check.
+/// A claim if the rule is of a printed factor, else a check.
 fn across(across: &str, rule: &str) -> String {
     let kind = if rule == "factor" { "[[claim]]\nstatement = \"times\"" } else { "[[check]]" };
     format!(
@@ -479,7 +479,7 @@ fn a_seed_with_nothing_under_the_fraction_bar_is_left_out() {
 
 #[test]
 fn a_denominator_by_rank_is_another_arm_in_each_case() {
-    // Of 1, 2, 4; of 3, 1, 2; of 5, 10, 1.
+    // The arms have 1, 2, 4 in the first case, 3, 1, 2 in the second and 5, 10, 1 in the third.
     for (rank, expected) in [(1, [1.0, 3.0, 5.0]), (2, [0.5, 1.5, 1.0]), (3, [0.25, 1.0, 0.5])] {
         let record = of_several(
             &format!(

@@ -7,8 +7,8 @@ use crate::number::short;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Of each key that varies among groups: its unit, whether its axis is better logarithmic, and of each group its value, as a number of that unit if all have one, and
-/// as it is written.
+/// The keys that vary among groups, each with its unit, whether its axis is better logarithmic, and the value of each group: as a
+/// number of that unit if all have one, and as it is written.
 pub(crate) fn axes(groups: &[Group]) -> Value {
     let first = |group: &Group| {
         let run = &group.arms[0].runs[0];
