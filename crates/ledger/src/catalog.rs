@@ -2,8 +2,8 @@
 
 use crate::error::FigureError;
 use crate::figure::Figure;
+use crate::pages::template;
 use crate::statement::{FILE, Paper, Statements};
-use crate::template;
 use farspan_scenario::catalog::{Item, KINDS, catalog};
 use farspan_scenario::unknown_name;
 use std::collections::BTreeMap;

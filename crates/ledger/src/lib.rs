@@ -19,22 +19,17 @@
 
 mod bundle;
 mod catalog;
-mod cell;
 mod check;
 mod claims;
 mod computed;
 mod error;
 mod evaluate;
 mod figure;
-mod ledger_page;
 mod names;
-mod page;
+mod pages;
 mod plan;
-mod plot;
 mod record;
 mod statement;
-mod statement_verdict;
-mod template;
 mod text;
 mod verdict;
 
@@ -49,9 +44,8 @@ pub use figure::{
     Across, Arm, Case, Claim, Computed, Figure, Measure, Over, OverSeeds, Plot, PlotKind, Setup, Size,
     SizeRuns, Term, Unit,
 };
-pub use page::{Texts, pages};
+pub use pages::{Texts, pages, svg};
 pub use plan::Run;
-pub use plot::svg;
 pub use record::{Cell, Ledger, Outcome, Record, Regression, Row};
 pub use statement::{Cause, Paper, Source, Statement, Statements};
 pub use text::{Combine, FlowTake, SampledProbe, Take};

@@ -6,7 +6,7 @@ use super::{
     Tolerance, archive, readme, sha256,
 };
 use crate::figure::{COMPUTED, Figure, Size};
-use crate::page::{Texts, pages};
+use crate::pages::{Texts, pages};
 use crate::plan::Run;
 use crate::record::{Ledger, Record};
 use farspan_metrics::ReadError;

@@ -6,7 +6,7 @@
 //! one paragraph, table or item of a list are of one size, the largest that has them all. `FIGURE:` in front names another figure, of this paper where it has no
 //! stroke.
 
-use crate::cell::{number_of, show, unit};
+use super::cell::{number_of, show, unit};
 use crate::error::{Fault, FigureError};
 use crate::figure::{Claim, Figure, Over, Setup, Size, Term};
 use crate::record::{Ledger, Record};

@@ -1,14 +1,20 @@
 //! The pages of the book that the ledger makes. That of a figure: a table and a plot first, then verdicts, then reasons.
 
-use crate::cell::{band, interval, row, rule_of, show};
+mod cell;
+mod ledger_page;
+mod plot;
+mod statement_verdict;
+pub(crate) mod template;
+
+pub use plot::svg;
+
 use crate::figure::{Figure, Measure, Size};
-use crate::ledger_page;
-use crate::plot::svg;
 use crate::record::{Cell, Ledger, Outcome, Record, Row};
 use crate::statement::Paper;
-use crate::statement_verdict::Judged;
-use crate::template::filled;
+use cell::{band, interval, row, rule_of, show};
+use statement_verdict::Judged;
 use std::fmt::Write as _;
+use template::filled;
 
 /// A page that begins with this was made by a command.
 const MADE: &str = "<!-- made: ledger -->";

@@ -1,10 +1,10 @@
 //! The pages of the whole ledger: its first screen, a page a paper, and one of our own checks.
 
-use crate::cell::{band, interval, number_of, row, rule_of, show, unit};
+use super::cell::{band, interval, number_of, row, rule_of, show, unit};
+use super::statement_verdict::{Column, Judged, StatementVerdict, judged};
 use crate::figure::{Claim, Figure};
 use crate::record::{Outcome, Record};
 use crate::statement::{Cause, Paper};
-use crate::statement_verdict::{Column, Judged, StatementVerdict, judged};
 use crate::verdict::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
