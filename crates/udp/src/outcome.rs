@@ -1,4 +1,4 @@
-//! What a driver reports: outcomes of messages, and errors.
+//! Outcomes of messages and errors, as a driver reports them.
 
 use farspan_transport::coding::CodingError;
 use farspan_transport::{ReceiverReport, SenderReport};

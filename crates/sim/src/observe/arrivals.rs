@@ -1,4 +1,4 @@
-//! What has arrived at a host, as probes read it.
+//! The arrivals at a host, as probes read them.
 
 use crate::plan::Plan;
 use crate::plan::connections::InConnection;
