@@ -16,7 +16,7 @@ homonyms   two types of one name in one crate, outside its tests (Rust; names th
 undeclared a Rust file that no module declares: the compiler does not see it, and a test in it never runs
 wildcards  an arm for all other variants, `matches!` or `if let` over controls or kinds of telemetry, outside tests (Rust)
 imports    an import that runs up inside a crate, outside its tests: ARCHITECTURE.md has the order of its modules
-moved      something that a lint reads and that is not there any more
+moved      a registry, or the order of a crate's modules, that a lint reads and that is missing
 """
 import ast
 import collections
@@ -42,6 +42,8 @@ NO_DOCUMENTATION = re.compile(r"\s*//[/!]\s*(The same|What)\b")
 ANYTHING = re.compile(r"[\s(&,)|]*(?:(?:_|ref\b|mut\b|[a-z]\w*)[\s(&,)|]*)+")
 # A line of its own, and indented below it the modules, each after those that it may import.
 ORDER = re.compile(r"^order of (\S+):\n((?:[ ]+\S.*\n)+)", re.M)
+# Crates whose modules still stand in circles.
+NOT_YET = {"crates/cli/src", "crates/scenario/src"}
 
 
 def is_test(path):
@@ -220,8 +222,17 @@ def registered(sources):
 
 def moved(sources):
     yield from ((path, 1, "no registry is here, which the lint of wildcards reads") for path, names in registered(sources).items() if not names)
-    if "crates/transport/src" not in [found[1] for found in ORDER.finditer(sources.get("ARCHITECTURE.md", ""))]:
-        yield "ARCHITECTURE.md", 1, "no `order of crates/transport/src:`, which the lint of imports reads"
+    for root in sorted(layered(sources) - orders(sources).keys() - NOT_YET):
+        yield "ARCHITECTURE.md", 1, f"no `order of {root}:`, which the lint of imports reads"
+
+
+def layered(sources):
+    """The source folders of crates that have several modules, those for tests aside."""
+    modules, is_for_tests = collections.defaultdict(set), tested_only(sources)
+    for path in sources:
+        if (found := re.match(r"(crates/[^/]+/src)/(.+\.rs)$", path)) and not is_for_tests(path):
+            modules[found[1]].update(rust_modules.of_path(found[2])[:1])
+    return {root for root, names in modules.items() if len(names) > 1}
 
 
 def wildcards(sources):
@@ -297,10 +308,15 @@ def unit(order, module):
     return next((name for name in above if name in order), None)
 
 
+def orders(sources):
+    """The order of modules below each source folder, from ARCHITECTURE.md."""
+    page = sources.get("ARCHITECTURE.md", "")
+    return {found[1]: [tuple(name.split("/")) for name in found[2].split()] for found in ORDER.finditer(page)}
+
+
 def imports(sources):
-    for found in ORDER.finditer(sources.get("ARCHITECTURE.md", "")):
-        order = [tuple(name.split("/")) for name in found[2].split()]
-        yield from imports_of(found[1], order, sources)
+    for root, order in orders(sources).items():
+        yield from imports_of(root, order, sources)
 
 
 def imports_of(root, order, sources):
@@ -331,13 +347,17 @@ LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comment
 }
 
 
+def read():
+    """The files that lints look at, by path."""
+    listed = subprocess.run(["git", "ls-files", "*.rs", "*.py", "*.md", "*Cargo.toml"], cwd=ROOT, check=True, capture_output=True, text=True)
+    paths = sorted(path for path in listed.stdout.split() if (ROOT / path).is_file())
+    return {path: (ROOT / path).read_text() for path in paths}
+
+
 def main(*names):
     if unknown := set(names) - set(LINTS):
         sys.exit(f"no lint is called {', '.join(sorted(unknown))}; there are {', '.join(LINTS)}")
-    listed = subprocess.run(["git", "ls-files", "*.rs", "*.py", "*.md", "*Cargo.toml"], cwd=ROOT, check=True, capture_output=True, text=True)
-    paths = sorted(path for path in listed.stdout.split() if (ROOT / path).is_file())
-    sources = {path: (ROOT / path).read_text() for path in paths}
-    count = 0
+    sources, count = read(), 0
     for name in names or LINTS:
         for path, line, what in LINTS[name](sources):
             print(f"{path}:{line}: {name}: {what}")
