@@ -44,11 +44,11 @@
 pub mod address;
 pub mod bytes;
 mod engine;
-mod judge;
+mod lateness;
 #[cfg(target_os = "linux")]
 mod linux;
 
 pub use engine::{Captured, Engine, LARGEST_PACKET, NIC_QUEUE, Observer, PathTable, PathsError, Seen};
-pub use judge::Bound;
+pub use lateness::Bound;
 #[cfg(target_os = "linux")]
 pub use linux::*;

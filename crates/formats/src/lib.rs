@@ -20,9 +20,9 @@
 
 pub mod cm;
 mod decimal;
+mod detect;
 pub mod hpcc;
 pub mod htsim;
-mod seems;
 
+pub use detect::Format;
 pub use farspan_workload::list;
-pub use seems::Format;

@@ -41,19 +41,19 @@
 mod assemble;
 pub mod bug;
 pub mod clock;
-mod cost;
-mod estimate;
 mod memory;
 mod results;
 pub mod runner;
-mod size;
+mod static_estimate;
+mod trial;
+mod world_size;
 
 pub use assemble::{CollectivePlan, PathFacts, SitePair, World, scheme_name};
-pub use cost::Cost;
-pub use estimate::Estimate;
 pub use farspan_sim::{EngineKind, Progress};
 pub use results::{FolderError, PlannedRun, ResultFolder, Results, SaveError, Traces, run, write};
-pub use size::Size;
+pub use static_estimate::Estimate;
+pub use trial::Cost;
+pub use world_size::Size;
 
 /// The commit that this program was built from, `unknown` outside of a checkout.
 pub const COMMIT: &str = match option_env!("FARSPAN_COMMIT") {

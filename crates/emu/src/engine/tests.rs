@@ -244,7 +244,7 @@ fn a_seed_loses_the_same_packets_again() {
 }
 #[test]
 fn a_packet_that_is_dropped_and_not_counted_makes_an_emulation_void() {
-    use crate::judge::{Bound, Judge};
+    use crate::lateness::{Bound, Judge};
     // On a link, or at its end.
     for is_at_host in [false, true] {
         for is_dropped in [false, true] {

@@ -1,13 +1,12 @@
 //! Emulations on Linux: a network namespace and a TUN device for each host, and one thread that moves the packets.
 
-mod ask;
 mod clock;
+mod commands;
 mod host_queue;
 mod name;
 mod namespace;
 mod probe;
 mod processor;
-mod pump;
 mod recorder;
 mod relay;
 mod session;
@@ -15,8 +14,9 @@ mod state;
 mod sys;
 mod tcp;
 mod tun;
+mod tun_loop;
 
-pub use ask::{ChoiceError, DownError, ExecError, State, Status, choose, down, exec, settle, status};
+pub use commands::{ChoiceError, DownError, ExecError, State, Status, choose, down, exec, settle, status};
 pub use host_queue::PASS_BY;
 pub use name::{Name, NameError};
 pub use namespace::NamespaceError;

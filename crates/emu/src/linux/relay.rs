@@ -2,12 +2,12 @@
 //! from one host to another, and goes on to an address; answers come back the same way.
 
 use super::clock::{Clock, timespec};
-use super::pump::PRIORITY;
 use super::sys::run_in_real_time;
+use super::tun_loop::PRIORITY;
 use crate::address::v4;
 use crate::bytes::{TRIMMED_DSCP, UDP};
 use crate::engine::Engine;
-use crate::judge::Late;
+use crate::lateness::Late;
 use farspan_metrics::{EmulatedPackets, Lateness};
 use farspan_sim::Spec;
 use farspan_udp::Socket;

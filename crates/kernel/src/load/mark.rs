@@ -1,10 +1,10 @@
 //! Phantom queues on ports: a program at TC egress, which stays with the device.
 
 use super::instance::{constants, maps_of};
-use super::missing::{Missing, root};
 use super::netns::Namespace;
 use super::object::{LoadError, Opened};
 use super::pin::wait_for;
+use super::requirements::{Missing, root};
 use crate::PhantomQueue;
 use libbpf_rs::{MapCore as _, MapFlags, MapHandle, TC_EGRESS, TC_INGRESS, TcHook};
 use rustix::io::Errno;

@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_namespace_has_one_cookie() {
         // To enter a namespace, even one's own, takes root.
-        if super::super::missing::root().is_ok() {
+        if super::super::requirements::root().is_ok() {
             let cookies = [(); 2].map(|()| Namespace::current().unwrap().cookie().unwrap());
             assert_eq!(cookies[0], cookies[1]);
         }

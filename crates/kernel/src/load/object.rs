@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn the_verifiers_words_are_shown_where_the_kernel_refuses() {
-        if super::super::missing::root().is_err() {
+        if super::super::requirements::root().is_err() {
             eprintln!("SKIPPED: no program was refused by the kernel: this takes root");
             return;
         }

@@ -1,9 +1,9 @@
 //! Defaults of namespaces: taken by a control, and set back.
 
-use super::before::{self, Before};
 use super::instance::Instance;
 use super::netns::{Namespace, NamespaceError};
 use super::pin::Pins;
+use super::saved_defaults::{self, Before};
 use crate::Name;
 use std::io;
 
@@ -54,8 +54,10 @@ fn is_among(names: &[Name], default: &str) -> bool {
 /// The default that a namespace began with where nothing was kept of it: a new one gets that of the machine's first.
 fn inherited(ours: &[Name]) -> String {
     let first = Namespace::first().ok();
-    let kept =
-        first.as_ref().and_then(|first| before::kept(first.cookie().ok()?)).map(|before| before.default);
+    let kept = first
+        .as_ref()
+        .and_then(|first| saved_defaults::kept(first.cookie().ok()?))
+        .map(|before| before.default);
     let present = || first.and_then(|first| first.default_control().ok()).filter(|now| !is_among(ours, now));
     kept.or_else(present).unwrap_or_else(|| ALWAYS.to_owned())
 }
@@ -74,8 +76,8 @@ impl Taken {
         let _ = namespace.set_default_control(&self.default);
         if let Ok(cookie) = namespace.cookie() {
             match self.before {
-                Some(before) => drop(before::keep(cookie, &before)),
-                None => before::forget(cookie),
+                Some(before) => drop(saved_defaults::keep(cookie, &before)),
+                None => saved_defaults::forget(cookie),
             }
         }
     }
@@ -84,7 +86,7 @@ impl Taken {
 /// Makes a control the default of a namespace, and ECN with it; keeps what was there.
 pub(super) fn take(name: &Name, namespace: &Namespace) -> Result<Taken, NamespaceError> {
     let (default, ecn, cookie) = (namespace.default_control()?, namespace.ecn()?, namespace.cookie()?);
-    let (ours, kept, taker) = (ours(), before::kept(cookie), name.to_string());
+    let (ours, kept, taker) = (ours(), saved_defaults::kept(cookie), name.to_string());
     let is_ours = default == name.as_str() || is_among(&ours, &default);
     let taken = Taken { default: default.clone(), ecn, before: kept.clone() };
     let before = match (kept, is_ours) {
@@ -95,7 +97,7 @@ pub(super) fn take(name: &Name, namespace: &Namespace) -> Result<Taken, Namespac
         (Some(kept), false) if ecn == 1 => Before { default, ecn: kept.ecn, taker },
         (_, false) => Before { default, ecn, taker },
     };
-    let kept = before::keep(cookie, &before).map_err(io::Error::other);
+    let kept = saved_defaults::keep(cookie, &before).map_err(io::Error::other);
     kept.map_err(namespace.failed("what it had cannot be kept"))?;
     let set = namespace.set_default_control(name.as_str());
     let set = set.map_err(namespace.failed("its default congestion control cannot be set"));
@@ -117,7 +119,7 @@ pub(super) fn restore(name: &Name, namespace: &Namespace, ours: &[Name]) -> Opti
 
 fn set_back(name: &Name, namespace: &Namespace, ours: &[Name]) -> Result<Option<Restored>, NamespaceError> {
     let (default, cookie) = (namespace.default_control()?, namespace.cookie()?);
-    let (is_its_default, before) = (default == name.as_str(), before::kept(cookie));
+    let (is_its_default, before) = (default == name.as_str(), saved_defaults::kept(cookie));
     let was_its = before.as_ref().is_some_and(|before| before.taker == name.as_str());
     if !is_its_default && (!was_its || is_among(ours, &default)) {
         return Ok(None);
@@ -128,7 +130,7 @@ fn set_back(name: &Name, namespace: &Namespace, ours: &[Name]) -> Result<Option<
         namespace.set_ecn(before.ecn).map_err(namespace.failed("its tcp_ecn cannot be set back"))?;
     }
     if !is_its_default {
-        before::forget(cookie);
+        saved_defaults::forget(cookie);
         return Ok(None);
     }
     let ecn_stays = has_ecn && before.is_none();
@@ -142,14 +144,14 @@ fn set_back(name: &Name, namespace: &Namespace, ours: &[Name]) -> Result<Option<
         }
         Err(source) => return Err(namespace.failed("its default cannot be set back")(source)),
     };
-    before::forget(cookie);
+    saved_defaults::forget(cookie);
     let namespace = namespace.to_string();
     Ok(Some(Restored::Done { namespace, default, instead_of, ecn_stays }))
 }
 
 /// Forgets what namespaces had where no control is left but `gone`, and none of those that can be seen has to get anything back.
 pub(super) fn tidy(gone: Option<&Name>) -> io::Result<()> {
-    let owes = |place: &Namespace| place.cookie().is_ok_and(|cookie| before::kept(cookie).is_some());
+    let owes = |place: &Namespace| place.cookie().is_ok_and(|cookie| saved_defaults::kept(cookie).is_some());
     let others = Pins::names().iter().any(|name| Some(name) != gone);
-    if others || Namespace::all().iter().any(owes) { Ok(()) } else { before::forget_all() }
+    if others || Namespace::all().iter().any(owes) { Ok(()) } else { saved_defaults::forget_all() }
 }

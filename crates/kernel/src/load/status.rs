@@ -1,10 +1,10 @@
 //! A look at what is in the kernel.
 
+use super::install::is_available;
 use super::instance::{Instance, linked};
-use super::life::is_available;
-use super::missing::{Missing, root};
 use super::netns::Namespace;
 use super::pin::Pins;
+use super::requirements::{Missing, root};
 use super::sockets::Socket;
 use crate::{Name, Settings};
 use serde::Serialize;

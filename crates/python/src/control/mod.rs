@@ -1,6 +1,6 @@
 //! Congestion controls that are classes of Python: each event takes the interpreter's lock and calls a method.
 
-mod asked;
+mod class_needs;
 mod events;
 mod trial;
 
@@ -9,7 +9,7 @@ pub use events::{
 };
 pub use trial::{conforms, window_curve};
 
-use asked::ClassNeeds;
+use class_needs::ClassNeeds;
 use farspan_transport::congestion::{
     Ack, Cnp, Congestion, Custom, Decision, Factory, Floor, Idle, Loss, Nack, Needs, Pull, Sent, Start,
     Timeout,

@@ -4,7 +4,7 @@
 //! which are filed into the near windows when their time comes.
 #![allow(unsafe_code, reason = "keys go where chunks have room; a debug build checks it")]
 
-use super::far::Far;
+use super::far_slots::Far;
 use super::packed::{Message, Packed, WINDOW_BITS};
 use farspan_units::{Duration, Time};
 use std::marker::PhantomData;

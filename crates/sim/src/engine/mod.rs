@@ -10,7 +10,7 @@
 
 mod alternation;
 mod calendar;
-mod far;
+mod far_slots;
 mod oracle;
 mod order;
 mod packed;

@@ -3,8 +3,8 @@
 use super::Sender;
 use super::bursts::Bursts;
 use super::cwr::Cwr;
+use super::handshake::Opening;
 use super::messages::Messages;
-use super::opening::Opening;
 use super::reduction::Reduction;
 use crate::flow::message::Message;
 use alloc::boxed::Box;

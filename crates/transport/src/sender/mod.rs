@@ -5,16 +5,16 @@
 //! lets it [send one packet](Sender::transmit), and hands it ACKs and timer ticks. Bytes in flight are payload bytes of
 //! packets that are neither acknowledged nor marked lost, each counted once however often it was sent.
 
-mod asks;
+mod ack_maps;
+mod ack_requests;
 mod bursts;
-mod cold;
+mod cold_state;
 mod connection;
 mod cwr;
 mod feedback;
-mod maps;
+mod handshake;
 mod messages;
 mod nacks;
-mod opening;
 mod packet;
 mod proxied;
 mod records;
@@ -32,7 +32,7 @@ use crate::wire;
 use crate::{Path, Route};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use cold::ColdState;
+use cold_state::ColdState;
 use connection::ConnectionState;
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time};
 pub(crate) use packet::Leaving;

@@ -2,7 +2,7 @@
 //! falls silent.
 
 use super::Sender;
-use super::cold::ColdState;
+use super::cold_state::ColdState;
 use super::feedback::WireAck;
 use super::packet::{DataPacket, More, Take};
 use crate::congestion::{self, NackCause};

@@ -1,6 +1,6 @@
 //! Tests of a sender: the notifications of its control and its path selector, and when it sends.
 
-mod asks;
+mod ack_requests;
 mod coded;
 mod connection;
 mod messages;

@@ -2,7 +2,7 @@
 
 mod collectives;
 pub(crate) mod fault;
-mod in_order;
+mod in_order_receivers;
 mod network;
 pub(crate) mod ports;
 mod proxy;
@@ -352,7 +352,7 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
     let coding = component(&format!("{path}.coding"), &class.coding.0)?;
     let persistent = scenario.transport.connections == ConnectionScope::PerPair;
     if recovery.policy.wants_order() {
-        in_order::check(path, scenario, &coding)?;
+        in_order_receivers::check(path, scenario, &coding)?;
     }
     Ok(Scheme {
         profile: FlowProfile {

@@ -1,10 +1,10 @@
 //! The life of a control: installed, replaced, removed.
 
 use super::instance::{Instance, linked};
-use super::missing::{Missing, check};
 use super::netns::{Namespace, NamespaceError};
 use super::object::{LoadError, Opened, listened};
 use super::pin::{BPFFS, Pins, lock};
+use super::requirements::{Missing, check};
 use super::restore::{Restored, ours, restore, take, tidy};
 use super::sockets::{Socket, SocketsError};
 use super::sys::update_link;

@@ -5,7 +5,7 @@ use super::probe::Probe;
 use super::sys::run_in_real_time;
 use super::tun::Tun;
 use crate::engine::Engine;
-use crate::judge::{Judge, Paths};
+use crate::lateness::{Judge, Paths};
 use farspan_metrics::Emulation;
 use farspan_units::{Duration, HostId, Time};
 use rustix::event::{PollFd, PollFlags, poll};
