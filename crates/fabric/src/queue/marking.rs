@@ -1,6 +1,7 @@
 //! Congestion marks: RED and step thresholds on the real queue, RED on a phantom counter.
 
-use crate::port_config::{Marker, Phantom, PortConfig, Red};
+use super::phantom::{PhantomModel, PhantomQueue};
+use crate::port_config::{Marker, PortConfig, Red};
 use farspan_units::random::Random;
 use farspan_units::{Bytes, Duration, Rate, TelemetryKind, Time};
 
@@ -22,7 +23,7 @@ impl Ramp {
         Self { min: at, max: at, width: 0 }
     }
 
-    /// Of RED, whose sizes make these levels.
+    /// The ramp of RED. `level` turns its sizes into the unit that is compared.
     fn new(red: Red, level: impl Fn(Bytes) -> u64) -> Self {
         let (min, max) = (level(red.min), level(red.max));
         let height = max.saturating_sub(min);
@@ -42,66 +43,6 @@ impl Ramp {
         // P(mark) = P_max (level - min) / (max - min), compared as integers.
         let draw = random.bits() >> 32;
         u128::from(draw) * u128::from(self.width) < u128::from(level - self.min) << 32
-    }
-}
-
-/// How a phantom queue fills and drains.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct PhantomModel {
-    /// Drain rate: a fraction of the link's.
-    drain: Rate,
-    /// How long a byte takes to drain, in 2^-32 ps: exact to far below a picosecond a packet, without a division.
-    byte_time: u64,
-    /// How long a full counter takes to drain.
-    full: Duration,
-    /// Whether dropped packets count too.
-    pub(super) count_dropped: bool,
-}
-
-impl PhantomModel {
-    fn new(config: &Phantom, rate: Rate) -> Self {
-        let drain = rate.mul_f64(config.drain);
-        let byte_time = (8_000_000_000_000_u128 << 32) / u128::from(drain.as_bps().max(1));
-        Self {
-            drain,
-            byte_time: u64::try_from(byte_time).unwrap_or(u64::MAX),
-            full: drain.transmission(config.size),
-            count_dropped: config.count_dropped,
-        }
-    }
-
-    #[inline]
-    fn drain_time(&self, size: Bytes) -> Duration {
-        let time = u128::from(self.byte_time) * u128::from(size.get());
-        Duration::from_ps(((time + (1 << 31)) >> 32) as u64)
-    }
-}
-
-/// A phantom queue, kept as the instant at which it would be empty: no drift, no timer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct PhantomQueue {
-    /// When the counter reaches zero if nothing is added.
-    empty_at: Time,
-}
-
-impl PhantomQueue {
-    pub(super) const EMPTY: Self = Self { empty_at: Time::ZERO };
-
-    /// Counts a packet; the counter saturates at its size.
-    #[inline]
-    pub(super) fn add(&mut self, now: Time, size: Bytes, model: &PhantomModel) {
-        let lag = self.lag(now) + model.drain_time(size);
-        self.empty_at = now + lag.min(model.full);
-    }
-
-    #[inline]
-    fn lag(&self, now: Time) -> Duration {
-        self.empty_at.since(now)
-    }
-
-    /// The counter, in bytes.
-    pub(super) fn level(&self, now: Time, model: &PhantomModel) -> Bytes {
-        model.drain.bytes_in(self.lag(now))
     }
 }
 
@@ -188,12 +129,6 @@ mod tests {
     use super::*;
     use farspan_units::Purpose;
 
-    /// Of a port of 100 Gb/s that drains at nine tenths.
-    fn model(size: u64) -> PhantomModel {
-        let config = Phantom { size: Bytes::new(size), drain: 0.9, count_dropped: false };
-        PhantomModel::new(&config, Rate::from_gbps(100))
-    }
-
     #[test]
     fn red_marks_with_the_linear_probability_within_three_sigma() {
         let mut random = Random::new(3, Purpose::Mark, 0);
@@ -220,34 +155,5 @@ mod tests {
             let ramp = Ramp::new(Red { max_probability, ..Red::new(at, at) }, Bytes::get);
             assert_eq!([499, 500, 501].map(|level| ramp.marks(level, &mut random)), [false, false, true]);
         }
-    }
-
-    #[test]
-    fn a_phantom_queue_follows_its_closed_form() {
-        // Packets of 4,160 B every 332.8 ns (100 Gb/s) into a counter that drains at 90 Gb/s: after n packets it holds
-        // n x 4160 - 90 Gb/s x (n - 1) x 332.8 ns.
-        let (mut phantom, model) = (PhantomQueue::EMPTY, model(25_000_000));
-        let gap = Duration::from_ps(332_800);
-        for n in 1..=10_000_u64 {
-            let now = Time::ZERO + gap * (n - 1);
-            phantom.add(now, Bytes::new(4160), &model);
-            let expected = n as f64 * 4160.0 - 90e9 / 8.0 * (gap * (n - 1)).as_secs_f64();
-            let level = phantom.level(now, &model).as_f64();
-            assert!((level - expected).abs() <= 1.0 + n as f64 * 0.006, "{n}: {level} against {expected}");
-        }
-        let full = phantom.level(Time::ZERO + gap * 9999, &model);
-        let later = Time::ZERO + gap * 9999 + Duration::from_us(100);
-        let drained = full.get() - phantom.level(later, &model).get();
-        assert!(drained.abs_diff(1_125_000) <= 1, "100 us at 90 Gb/s drain 1,125,000 B, not {drained}");
-    }
-
-    #[test]
-    fn a_phantom_queue_saturates_and_empties() {
-        let (mut phantom, model) = (PhantomQueue::EMPTY, model(10_000));
-        for _ in 0..100 {
-            phantom.add(Time::ZERO, Bytes::new(4160), &model);
-        }
-        assert!(phantom.level(Time::ZERO, &model).get().abs_diff(10_000) <= 1);
-        assert_eq!(phantom.level(Time::ZERO + Duration::from_us(1), &model), Bytes::ZERO);
     }
 }

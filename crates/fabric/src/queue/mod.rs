@@ -3,4 +3,5 @@
 mod list;
 mod marking;
 mod overflow;
+mod phantom;
 pub mod port;

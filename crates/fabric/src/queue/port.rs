@@ -8,8 +8,8 @@ mod integral;
 mod model;
 
 use super::list::List;
-use super::marking::PhantomQueue;
 use super::overflow::Trimming;
+use super::phantom::PhantomQueue;
 use crate::packet::{Access, Packet, PacketId, Packets};
 use crate::port_config::TelemetryCounts;
 use alloc::boxed::Box;
