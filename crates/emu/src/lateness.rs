@@ -71,7 +71,7 @@ impl Bound {
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
     hosts: u32,
-    /// By sender, then receiver: propagation, without the time that bytes take.
+    /// Propagation by sender, then receiver, without the time that bytes take.
     one_way: Vec<Duration>,
     shortest_rtt: Duration,
 }
@@ -110,10 +110,10 @@ impl Paths {
 #[derive(Clone, Debug)]
 pub(crate) struct Judge {
     pub(crate) bound: Bound,
-    /// Of probes: until they were read, and with their release.
+    /// How late probes were: when they were read, and with their release.
     pub(crate) read: Late,
     pub(crate) excess: Late,
-    /// Of all packets.
+    /// How late the release of all packets was.
     pub(crate) release: Late,
     /// Probes that were due.
     pub(crate) probes: u64,

@@ -127,7 +127,7 @@ impl Network {
         )
     }
 
-    /// By link: the one in the other direction, of parallel ones the one with the same index.
+    /// The link in the other direction, for each link; among parallel ones that with the same index.
     ///
     /// # Panics
     /// If a link has none; the topologies have one for each.

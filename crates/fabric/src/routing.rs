@@ -19,7 +19,7 @@ use table::{Group, Towards};
 pub struct Routes {
     /// The leaf number of each host's switch.
     pub leaf_of: Vec<u32>,
-    /// By node; hosts have empty tables.
+    /// The table of each node; hosts have empty ones.
     pub tables: Vec<RouteTable>,
     /// Whether all equal-cost paths have equal links.
     even: bool,
@@ -305,7 +305,7 @@ impl RoutedPath {
         if packets <= 1 {
             return self.one_way(network, last);
         }
-        // Of n - 1 equal packets, the j-th leaves a link (j - 1) of the slowest transmissions so far after the first.
+        // The j-th of n - 1 equal packets leaves a link (j - 1) of the slowest transmissions so far after the first.
         let (mut first, mut slowest, mut last_out) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
         for port in &self.links {
             let link = &network.links[port.index()];

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-/// So many bytes of a file are looked at.
+/// The most bytes of a file that are looked at.
 const LOOKED_AT: usize = 1 << 14;
-/// So many of its lines.
+/// The most lines of it.
 const LINES: usize = 40;
 
 /// A format that its first lines give away.
@@ -94,7 +94,7 @@ impl Format {
         Self::of_words(&rows).or_else(|| Self::of_numbers(&rows))
     }
 
-    /// By words.
+    /// The format by words.
     fn of_words(rows: &[Vec<&str>]) -> Option<Self> {
         let [first, ..] = rows else { return None };
         let begins = |keys: &[&str]| {
@@ -120,7 +120,7 @@ impl Format {
         }
     }
 
-    /// By counts, and by how many words follow them.
+    /// The format by counts, and by how many words follow them.
     fn of_numbers(rows: &[Vec<&str>]) -> Option<Self> {
         let is_number = |word: &&str| word.parse::<f64>().is_ok();
         match rows {

@@ -33,7 +33,7 @@ pub struct Distance {
 }
 
 impl Distance {
-    /// Of the windows after each event, in the kernel and in the simulator.
+    /// The distance of the windows after each event, in the kernel and in the simulator.
     #[must_use]
     pub fn between(kernel: &[Replayed], simulated: &[f64]) -> Self {
         let mut distance = Self::default();

@@ -26,7 +26,7 @@ impl Weather {
     }
 }
 
-/// So many events of a flow: ACKs of marked and unmarked packets, in batches, with RTTs that jump; losses, time-outs and idle times.
+/// Draws `number` events of a flow: ACKs of marked and unmarked packets, in batches, with RTTs that jump; losses, time-outs and idle times.
 ///
 /// The times between ACKs follow the window of the Rust control, so that a window of packets takes about one round trip; whether
 /// the window limits the flow follows from it and from what is in flight, as in the kernel.

@@ -50,7 +50,7 @@ pub struct Collective {
     pub ranks: u32,
     /// Measured iterations.
     pub iterations: u64,
-    /// Of them, not ended.
+    /// Those in `iterations` that did not end.
     pub unfinished: u64,
     /// Mean.
     pub mean_us: Option<f64>,

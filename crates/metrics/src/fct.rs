@@ -35,7 +35,7 @@ const FLOWS_FOR_P999: u64 = 10_000;
 pub struct Fct {
     /// Measured flows that started.
     pub count: u64,
-    /// Of them, not finished.
+    /// Those in `count` that did not finish.
     pub unfinished: u64,
     /// Mean.
     pub mean_us: Option<f64>,
@@ -151,7 +151,7 @@ pub struct FctTable {
     pub intra: Option<Fct>,
     /// Flows between sites.
     pub inter: Option<Fct>,
-    /// By part of the workload.
+    /// Completion times by part of the workload.
     pub tags: BTreeMap<String, Option<Fct>>,
 }
 
@@ -181,7 +181,7 @@ pub struct SlowdownBin {
     pub up_to_bytes: Option<u64>,
     /// Measured flows that started.
     pub count: u64,
-    /// Of them, not finished.
+    /// Those in `count` that did not finish.
     pub unfinished: u64,
     /// Mean.
     pub slowdown_mean: Option<f64>,

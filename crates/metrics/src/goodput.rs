@@ -20,7 +20,7 @@ pub struct Goodput {
     pub intra: Option<GoodputSum>,
     /// Flows between sites.
     pub inter: Option<GoodputSum>,
-    /// By part of the workload.
+    /// Sums by part of the workload.
     pub tags: BTreeMap<String, GoodputSum>,
     /// Jain's index over the flows of the fairness group that were under way all the time; `None` without a group, or where nothing of such
     /// flows arrived.

@@ -71,9 +71,9 @@ pub struct FlowRow {
     pub slowdown: Option<f64>,
     /// Payload sent, bytes: first transmissions, parity and retransmissions.
     pub sent_bytes: u64,
-    /// Of it, parity, bytes.
+    /// Parity in `sent_bytes`.
     pub parity_bytes: u64,
-    /// Of it, retransmissions, bytes.
+    /// Retransmissions in `sent_bytes`.
     pub retransmitted_bytes: u64,
     /// Data packets that arrived with a mark.
     pub marked_packets: u64,
@@ -103,7 +103,7 @@ pub struct PortRow {
     pub bytes: u64,
     /// Packets dropped by a full buffer, or lost by a fault.
     pub drops: u64,
-    /// Of them, those lost by a fault; zero in tables that earlier versions wrote.
+    /// Those in `drops` that a fault lost; zero in tables that earlier versions wrote.
     pub losses: u64,
     /// Data packets marked here.
     pub marks: u64,
@@ -327,8 +327,8 @@ impl Batch<'_> {
         self.columns.num_rows()
     }
 
-    /// Of the data set of a sweep: the columns of its parameters, which stand between the seed and the status. A quantity has
-    /// a second one, a number in a unit that its name ends with.
+    /// The columns of the parameters in the data set of a sweep; they stand between the seed and the status. A quantity has a
+    /// second one, a number in a unit that its name ends with.
     fn parameters(&self) -> Vec<(String, &dyn Array)> {
         let schema = self.columns.schema_ref();
         let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();

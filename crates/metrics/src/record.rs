@@ -37,7 +37,7 @@ impl FlowRecord {
         self.outcome.receiver.arrived_packets + self.relayed().arrived_packets
     }
 
-    /// Of these, packets with a congestion mark.
+    /// Packets that arrived with a congestion mark, duplicates included.
     #[must_use]
     pub fn marked_packets(&self) -> u64 {
         self.outcome.receiver.marked_packets + self.relayed().marked_packets
@@ -84,7 +84,7 @@ pub struct PortRecord {
     pub packets: u64,
     /// Packets dropped here by a full buffer, or lost by a fault.
     pub drops: u64,
-    /// Of them, those lost by a fault.
+    /// Those in `drops` that a fault lost.
     pub losses: u64,
     /// Data packets marked here.
     pub marks: u64,

@@ -146,7 +146,7 @@ fn spread(values: &[Option<&Value>], bootstrap: &Bootstrap) -> Option<Value> {
         let tag = tag.map(|tag| ("tag".to_owned(), tag.clone()));
         let fields: Map<String, Value> =
             tag.into_iter().chain(names.iter().copied().filter_map(field)).collect();
-        // Of texts alone there is no spread.
+        // Texts alone have no spread.
         return (names.is_empty() || !fields.is_empty()).then_some(Value::Object(fields));
     }
     if present().any(|v| v.get(0).is_some_and(Value::is_object)) {
@@ -179,7 +179,7 @@ pub struct SeedRatio {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct PairedRatios {
-    /// By seed, rising.
+    /// Ratios by seed, rising.
     pub ratios: Vec<SeedRatio>,
     /// Their median; `None` stands for infinite, or for no pair at all.
     pub median: Option<f64>,

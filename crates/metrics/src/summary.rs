@@ -32,7 +32,7 @@ pub struct Summary {
     pub sim_time_s: f64,
     /// Time the run took.
     pub wall_time_s: f64,
-    /// Of it, the time until the world stood and the first event could happen.
+    /// Part of `wall_time_s`: until the world stood and the first event could happen.
     pub setup_time_s: f64,
     /// Packets (data, ACK, control) that finished transmission on a link.
     pub packet_hops: u64,
@@ -102,10 +102,10 @@ pub struct Summary {
 pub struct ProxySummary {
     /// How many hosts were proxies.
     pub proxies: u64,
-    /// Of all together.
+    /// Sums over all.
     #[serde(flatten)]
     pub sums: ProxySums,
-    /// Of each, in the order of hosts.
+    /// Each proxy, in the order of hosts.
     pub hosts: Vec<ProxyRecord>,
 }
 
@@ -118,7 +118,7 @@ pub struct ProxyRecord {
     pub kind: String,
     /// Flows that go through it.
     pub flows: u64,
-    /// Of these.
+    /// Sums over these flows.
     #[serde(flatten)]
     pub sums: ProxySums,
 }
@@ -140,9 +140,9 @@ pub struct ProxySums {
     pub nacks: u64,
     /// Transmissions that NACKs of gaps named.
     pub gap_packets: u64,
-    /// Of `gap_packets`, those that a mark at the end of a burst showed.
+    /// Those in `gap_packets` that a mark at the end of a burst showed.
     pub tail_packets: u64,
-    /// Of `gap_packets`, those that came after all.
+    /// Those in `gap_packets` that came after all.
     pub false_packets: u64,
     /// Transmissions that were lost between sender and proxy, but for flows that went straight to their receiver.
     pub lost_packets: u64,
@@ -156,7 +156,7 @@ pub struct ProxySums {
 pub struct FlowCounts {
     /// Started before the run ended.
     pub started: u64,
-    /// Of them, finished: the sender had the last ACK.
+    /// Those in `started` that finished: the sender had the last ACK.
     pub finished: u64,
     /// Measured flows that did not start: the run ended before, or what they wait for did not end.
     pub not_started: u64,
@@ -235,15 +235,15 @@ pub struct PacketSums {
     pub dropped: u64,
     /// Arrived trimmed: at their receiver, or back at their sender.
     pub trimmed: u64,
-    /// Of `trimmed`, those whose headers came back to their sender for want of room.
+    /// Those in `trimmed` whose headers came back to their sender for want of room.
     pub returned: u64,
     /// Arrived whole and with a mark.
     pub ecn_marked: u64,
-    /// Of `dropped`, those that were trimmed before.
+    /// Those in `dropped` that were trimmed before.
     pub headers_dropped: u64,
     /// ACKs, NACKs, pulls, CNPs and marks at the end of bursts that were dropped.
     pub control_dropped: u64,
-    /// Of `dropped`, those that their host had sent within one base RTT of the start of their flow, before any ACK could have told it of the
+    /// Those in `dropped` that their host had sent within one base RTT of the start of their flow, before any ACK could have told it of the
     /// path: losses of first windows. Packets that arrived trimmed are none of them. `None` for an emulation.
     pub dropped_first_rtt: Option<u64>,
 }
@@ -284,9 +284,9 @@ pub struct Recovery {
     pub nacks: u64,
     /// Coded blocks sent.
     pub blocks: u64,
-    /// Of them, decoded because a segment did not arrive.
+    /// Blocks decoded because a segment did not arrive.
     pub blocks_repaired: u64,
-    /// Of them, lost more packets than they have parity: some were retransmitted.
+    /// Blocks that lost more packets than they have parity: some were retransmitted.
     pub blocks_undecodable: u64,
     /// Flows of which a packet was dropped or trimmed.
     pub flows_with_loss: u64,
@@ -390,11 +390,11 @@ pub struct RttSummary {
 /// Round trips by class; `None` for a class without any.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct RttTable {
-    /// Of all flows.
+    /// All flows.
     pub all: Option<RttSummary>,
-    /// Of flows inside sites.
+    /// Flows inside sites.
     pub intra: Option<RttSummary>,
-    /// Of flows between sites.
+    /// Flows between sites.
     pub inter: Option<RttSummary>,
 }
 

@@ -18,7 +18,7 @@ pub struct PortSums {
     pub all: Option<TierSums>,
     /// Ports inside sites: all but those of the WAN.
     pub sites: Option<TierSums>,
-    /// By tier, as `ports.parquet` names it: those that have ports.
+    /// Tiers that have ports, as `ports.parquet` names them.
     pub tiers: BTreeMap<&'static str, TierSums>,
 }
 
@@ -34,7 +34,7 @@ pub struct TierSums {
     pub sent_bytes: u64,
     /// Packets dropped: refused by a full buffer, or lost by a fault of the link.
     pub dropped: u64,
-    /// Of them, those lost by a fault.
+    /// Those in `dropped` that a fault lost.
     pub lost: u64,
     /// `dropped` over `arrived`: how likely one port loses a packet. `None` if none arrived.
     pub loss_rate: Option<f64>,

@@ -8,7 +8,7 @@ pub struct Warned {
     pub text: String,
     /// The runs that warn of it, by their places.
     pub runs: Vec<usize>,
-    /// Of them, how many have other numbers in it than the first.
+    /// How many of these runs have other numbers in it than the first.
     pub others: usize,
 }
 

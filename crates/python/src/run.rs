@@ -71,9 +71,9 @@ pub struct Ran {
     summary: String,
     /// The resolved scenario.
     scenario: String,
-    /// By flow id.
+    /// Flows by id.
     flows: Py<Table>,
-    /// By port.
+    /// Ports by id.
     ports: Py<Table>,
     /// Samples of all probes.
     series: Py<Table>,
@@ -117,7 +117,7 @@ struct Monitor {
     state: Mutex<State>,
 }
 
-/// By run: the share that is done, and packet-hops; and what is to be said.
+/// The share that is done of each run, and its packet-hops; and what is to be said.
 struct State {
     runs: Vec<(f64, u64)>,
     warnings: Vec<String>,

@@ -23,12 +23,12 @@ pub struct Table {
 }
 
 impl Table {
-    /// Of batches that have this schema.
+    /// A table of batches that have this schema.
     pub const fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
         Self { schema, batches }
     }
 
-    /// Of records.
+    /// A table of records.
     pub fn of<R: Record>(records: &[R]) -> Self {
         Self::new(R::schema(), records.chunks(BATCH).map(R::batch).collect())
     }

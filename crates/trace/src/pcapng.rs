@@ -18,7 +18,7 @@ const ETHERNET: u16 = 1;
 const RAW_IP: u16 = 101;
 /// Bytes of a real packet that are kept.
 const RAW_SNAPLEN: usize = 256;
-/// Of a section whose length is not given.
+/// The length of a section where none is given.
 const UNKNOWN_LENGTH: u64 = u64::MAX;
 
 const COMMENT: u16 = 1;

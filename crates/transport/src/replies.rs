@@ -20,7 +20,7 @@ pub struct Reply {
     pub ack_bytes: u16,
     /// Its content.
     pub feedback: Feedback,
-    /// Of an ACK: the telemetry that came with the packet that it is for, and when that was.
+    /// For an ACK: the telemetry that came with the packet that it is for, and when that was.
     pub telemetry: Option<Box<Telemetry>>,
 }
 

@@ -92,7 +92,7 @@ pub(crate) struct Key<N> {
 }
 
 impl Key<FlowId> {
-    /// Of no flow: the endpoint's own.
+    /// The endpoint's own key, which names no flow.
     pub(crate) const NONE: Self = Self { name: FlowId(u32::MAX), slot: u32::MAX };
 }
 

@@ -34,7 +34,7 @@ macro_rules! telemetry_kinds {
                 }
             }
 
-            /// Of how many ports a packet carries the state at most.
+            /// The most ports whose state a packet carries.
             #[must_use]
             pub const fn most_hops(self) -> usize {
                 match self {
@@ -84,7 +84,7 @@ impl HopTelemetry {
 #[derive(Clone, Debug)]
 pub struct PerHop<T>(Places<T>);
 
-/// So many values stand in place: as many as a path between two fat trees has ports.
+/// Values that stand in place: as many as a path between two fat trees has ports.
 const IN_PLACE: usize = 8;
 
 #[derive(Clone, Debug)]
@@ -186,7 +186,7 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// So many ports fit a packet; later ones leave no trace. The simulator refuses longer paths. HPCC's own header has room for
+    /// The most ports that fit a packet; later ones leave no trace. The simulator refuses longer paths. HPCC's own header has room for
     /// five, those of a path inside a fat tree.
     pub const MOST_HOPS: usize = 32;
 

@@ -333,7 +333,7 @@ struct Schedule<'a> {
     group: u32,
     stage: u32,
     ranks: &'a [HostId],
-    /// By rank: what it received in the last stage in which it received anything.
+    /// The moves that each rank received in the last stage in which it received any.
     received: Vec<Arc<[u32]>>,
     moves: &'a mut Vec<Move>,
 }

@@ -46,7 +46,7 @@ impl Part {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Workload {
-    /// By start, then part, then position in the part.
+    /// Flows by start, then part, then position in the part.
     pub flows: Vec<Flow>,
     /// The distinct tags, in the order of the parts.
     pub tags: Vec<String>,

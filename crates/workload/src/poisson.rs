@@ -148,7 +148,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Of a part; its unmeasured flows are counted, too.
+    /// The flows expected of a part, its unmeasured ones included.
     ///
     /// # Errors
     /// If load or mix make no sense on these sites.
@@ -367,8 +367,8 @@ impl MeanFlow {
     }
 }
 
-/// Of the links between sites, those that traffic between sites from all hosts of some would fill first: their rate, and
-/// how many hosts' traffic crosses them.
+/// The links between sites that traffic between sites from all hosts of some would fill first: their rate, and how many
+/// hosts' traffic crosses them.
 fn busiest(sites: &Sites, capacity: &Capacity, senders: Range<usize>) -> Option<(Rate, f64)> {
     let all = capacity.wan.iter().map(|links| (links.rate, links.hosts(sites, senders.clone())));
     let load = |(rate, hosts): &(Rate, f64)| hosts / rate.bytes_per_sec_f64();

@@ -96,8 +96,7 @@ impl World {
             && self.workload.flows.iter().any(|flow| codes[usize::from(self.class(flow) == Class::Inter)])
     }
 
-    /// By link: the share of what is offered to it, were all flows that begin before `stop.time` to begin at once, that it carries until then.
-    /// Each flow takes the path of ECMP, also where it is sprayed.
+    /// The share that each link carries until `stop.time` of its offered bytes, were all flows that begin before then to begin at once. Each flow takes the path of ECMP, also where it is sprayed.
     fn carried(&self, routes: &Routes, bytes: impl Fn(&Flow) -> f64) -> Vec<f64> {
         let spec = &self.spec;
         let mut offered = vec![0.0; spec.network.links.len()];

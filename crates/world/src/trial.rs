@@ -33,9 +33,9 @@ pub struct Cost {
     pub memory: u64,
 }
 
-/// By how much the CPU time of one run differs from that of the next, by caches and by what else the machine does.
+/// The factor by which the CPU time of one run differs from that of the next, by caches and by what else the machine does.
 const WITHIN_OF_WHOLE: f64 = 1.5;
-/// And where most of it was not tried out: by as much again.
+/// The further factor where most of a run was not tried out.
 const WITHIN_OF_PART: f64 = 2.0;
 /// CPU seconds that a sample takes, about.
 const SECONDS_A_SAMPLE: f64 = 50e-9;
@@ -117,14 +117,14 @@ impl Trial {
         if !self.is_part {
             return (0.0, now);
         }
-        // By time as in the second half: the network fills first.
+        // Hops in a time are those of the second half: the network fills first.
         let hops = (last.packet_hops - middle.packet_hops).max(1) as f64;
         let rate = hops / ((last.now - middle.now).as_ps().max(1) as f64);
         let until_stop = rate * (stop - last.now).as_ps() as f64;
         let counted = (counted as f64 * share) as u64;
         let (sent, left) = (last.packet_hops as f64, counted.saturating_sub(last.packet_hops));
         let until_delivered = match last.fraction > middle.fraction {
-            // By payload as in all of it: what is sent again there stands for what will be.
+            // Hops for a payload are those of the whole trial: what it sent again stands for what will be.
             true => sent * (share - last.fraction).max(0.0) / last.fraction,
             // Nothing has arrived yet.
             false if left > 0 => left as f64,

@@ -61,7 +61,7 @@ pub type Observer = Box<dyn FnMut(Time, Seen<'_>) + Send>;
 pub struct Engine {
     network: Network,
     nics: Vec<Nic>,
-    /// By node, less the hosts.
+    /// Switches by node, less the hosts.
     switches: Vec<Switch<PortId>>,
     /// How often each may report errors.
     limits: Vec<Limit>,
@@ -77,7 +77,7 @@ pub struct Engine {
     frames: Frames,
     /// Packets that have reached their hosts and are to be released, in order.
     arrived: VecDeque<(HostId, Time, PacketId)>,
-    /// Of those that no port counts.
+    /// The fates of packets that no port counts.
     fates: EmulatedPackets,
     /// Packets that still wait at their hosts.
     at_hosts: u64,

@@ -82,7 +82,7 @@ pub(super) fn send(sockets: &Sockets, stop: &AtomicBool, due: &AtomicU64, priori
     let hosts = sockets.len() as u32;
     let pairs = (0..hosts).flat_map(|from| (0..hosts).map(move |to| (HostId(from), HostId(to))));
     let mut pairs: Vec<_> = pairs.filter(|(from, to)| from != to).collect();
-    // Of many hosts each is to have its turn soon, whatever its number.
+    // Each of many hosts is to have its turn soon, whatever its number.
     Random::new(0, Purpose::Pattern, 0).shuffle(&mut pairs);
     let mut at = monotonic_ns();
     for (from, to) in pairs.into_iter().cycle() {

@@ -92,7 +92,7 @@ pub struct Relay {
 pub struct RelaySummary {
     /// The fates of the datagrams.
     pub packets: EmulatedPackets,
-    /// Of those that count as refused, those that ports trimmed: a part is not handed on as if it were the whole.
+    /// Refused datagrams that ports trimmed: a part is not handed on as if it were the whole.
     pub trimmed: u64,
     /// How long after they were due datagrams were handed on.
     pub late: Lateness,

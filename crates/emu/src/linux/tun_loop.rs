@@ -76,7 +76,7 @@ impl Pump {
     fn pump(&mut self, stop: &AtomicBool, state: &Mutex<Option<Emulation>>) -> io::Result<()> {
         let tuns = std::mem::take(&mut self.tuns);
         let fd = |tun| PollFd::from_borrowed_fd(Tun::fd(tun), PollFlags::IN);
-        // By host; those whose devices are gone are looked at no more.
+        // One per host; those whose devices are gone are looked at no more.
         let mut hosts: Vec<_> = (0..).map(HostId).zip(&tuns).collect();
         let mut fds: Vec<_> = tuns.iter().map(fd).collect();
         let mut buffer = vec![0; LONGEST];

@@ -25,14 +25,14 @@ use std::time::Duration as Wait;
 /// Runs until delays are judged.
 const RUNS: u32 = 3;
 const SENDERS: u32 = 4;
-/// Of each sender: 100,000 in all.
+/// Packets of each sender: 100,000 in all.
 const PACKETS: u32 = 25_000;
 /// A packet with its IP and UDP headers, which takes 208 us on a link of 50 Mbit/s.
 const SIZE: usize = 1300;
 const PACKET_NS: u64 = 208_000;
 /// The only port that is contended.
 const BOTTLENECK: &str = "tor0->tor1#0";
-/// Of the programs that send, below that of the emulator: delays are to be those of the emulation, and not of a busy machine.
+/// The priority of the programs that send, below that of the emulator: delays are to be those of the emulation, and not of a busy machine.
 const PRIORITY: i32 = 40;
 const LINK_DELAY: Duration = Duration::from_ms(5);
 const BOTTLENECK_DELAY: Duration = Duration::from_ms(1);

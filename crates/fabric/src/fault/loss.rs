@@ -38,7 +38,7 @@ pub enum LossProcess {
     Blocks {
         /// Packets of a block.
         block: u32,
-        /// By losses less one; the rest up to 1 is the probability of no loss.
+        /// The probability of each number of losses, from one on; the rest up to 1 is that of no loss.
         losses: Vec<f64>,
         /// The scope over which packets are numbered.
         per: Numbering,

@@ -69,7 +69,7 @@ impl Fault {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Faults {
     all: Arc<[Fault]>,
-    /// By port, in order; empty without faults.
+    /// The faults of each port, in order; empty without faults.
     of_port: Vec<Vec<u32>>,
 }
 

@@ -33,9 +33,9 @@ pub struct NodeFaults {
     faults: Arc<[Fault]>,
     seed: u64,
     first_port: u32,
-    /// By port.
+    /// The faults of each port.
     links: Vec<LinkFaults>,
-    /// By fault and flow, of loss processes that number the packets of flows.
+    /// Draws by fault and flow, for loss processes that number the packets of flows.
     flows: BTreeMap<(u32, FlowId), LossDraws>,
 }
 
@@ -104,7 +104,7 @@ impl NodeFaults {
             FaultKind::Rate(rate) if fault.holds(now) => Some((fault.at, rate)),
             _ => None,
         };
-        // Of equals, the last.
+        // The last one counts among equals.
         self.of(port).filter_map(rate).max_by_key(|&(at, _)| at).map(|(_, rate)| rate)
     }
 

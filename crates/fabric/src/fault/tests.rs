@@ -12,7 +12,7 @@ fn fault(kind: FaultKind, links: &[u32], from: u64, until: Option<u64>) -> Fault
     Fault { kind, links, at: at(from), until: until.map_or(Time::MAX, at), withdraw_after: None }
 }
 
-/// Of a node with ports 10 to 13.
+/// The faults of a node with ports 10 to 13.
 fn node(faults: &[Fault]) -> NodeFaults {
     NodeFaults::new(&Faults::new(faults, 20), 10..14, 1).expect("it has faults")
 }

@@ -42,7 +42,7 @@ impl Packet {
     const CUT: u32 = 1 << 26;
     /// Beside [`Self::CUT`]; alone it stands for a header that returns.
     const AT_LAST_HOP: u32 = 1 << 27;
-    /// Of a record that holds no packet: what is trimmed is a control packet, too.
+    /// Marks a record that holds no packet: a trimmed packet is a control packet, too.
     const FREE: u32 = Self::CUT;
     const KIND_SHIFT: u32 = 28;
     /// Number of kinds that a driver can tell apart.

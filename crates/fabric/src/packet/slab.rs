@@ -66,9 +66,9 @@ pub struct MovedPacket {
 /// How many packets were dropped, by the driver's [kind](Packet::kind).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Dropped {
-    /// Of packets whose payload was not cut off.
+    /// Packets whose payload was not cut off, by kind.
     pub whole: [u64; Packet::KINDS],
-    /// Of those that were trimmed before.
+    /// Packets that were trimmed before, by kind.
     pub trimmed: [u64; Packet::KINDS],
 }
 
@@ -111,11 +111,11 @@ impl Access for Unchecked {
 pub struct Packets<A = Checked> {
     slab: Vec<Packet>,
     free: PacketId,
-    /// By index, up to the highest at which a packet has carried anything; empty if none has.
+    /// Side records by index, up to the highest at which a packet has carried anything; empty if none has.
     sides: Vec<Side>,
     /// The driver's words beside records, by index, up to the highest at which a packet had any; empty if none had.
     words: Vec<[u32; 2]>,
-    /// By index, up to the highest at which a packet has carried any; empty if none has.
+    /// Telemetry by index, up to the highest at which a packet has carried any; empty if none has.
     telemetry: Vec<Option<Box<Telemetry>>>,
     /// Whether any packet has carried anything beside its record and its words.
     is_laden: bool,

@@ -78,7 +78,7 @@ impl Found {
 pub(super) struct Groups {
     /// The pod of each leaf.
     pod_of: Vec<u32>,
-    /// By switch.
+    /// The groups found for each switch.
     found: Vec<Found>,
 }
 

@@ -34,7 +34,7 @@ impl Group {
 /// switches of a pod, all leaves.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Towards {
-    /// By [block](super::Blocks) of hosts.
+    /// A group for each [block](super::Blocks) of hosts.
     pub(super) groups: Arc<[Group]>,
     pub(super) members: Arc<[u32]>,
 }
@@ -55,7 +55,7 @@ pub struct RouteTable {
     salt: u64,
 }
 
-/// Of a host that does not hang off the switch.
+/// Stands for a host that does not hang off the switch.
 const NOT_OWN: u32 = u32::MAX;
 
 /// A table as the loop over the packets of a window reads it: slices that were taken once.

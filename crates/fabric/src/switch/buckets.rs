@@ -16,7 +16,7 @@ pub(super) trait EgressOf<A> {
 pub struct Buckets<A> {
     /// Packets that are in buckets and have not been taken.
     held: usize,
-    /// By port: where its next packet goes.
+    /// Where each port's next packet goes.
     next: Vec<u32>,
     /// From one bucket to the next.
     stride: usize,

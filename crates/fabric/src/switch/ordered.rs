@@ -246,7 +246,7 @@ impl Ordered {
         };
         let mut resumed = None;
         if let Admission::Dropped | Admission::Returned = admission {
-            // By a coin, the packet that goes may be another than the one that came.
+            // A coin decides, so the packet that goes may not be the one that came.
             resumed = self.shared.as_mut().and_then(|shared| shared.give_back(id, packets));
         }
         let (before, after, at) = (&before, &packets[id], &egress.port);

@@ -192,7 +192,7 @@ fn a_full_pool_drops_at_another_port_and_has_room_again_when_packets_have_left()
 
 #[test]
 fn by_port_a_pool_drops_for_the_port_that_is_full_whoever_sends() {
-    // Of 6,000 B a port that is full alone has half.
+    // A port that is full alone has half of the 6,000 B.
     let shares = PoolConfig { alpha: 1.0, accounts: Accounts::Egress, ..pool(6000) };
     let mut world = World::new(&drop_tail(), shares);
     (0..5).for_each(|from| world.arrive(0, [0, 2, 3][from % 3], 1));

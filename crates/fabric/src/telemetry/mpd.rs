@@ -1,8 +1,7 @@
 //! MPD, the maximum per-hop delay: "Poseidon: Efficient, Robust, and Practical Datacenter CC via Deployable INT" (NSDI 2023), section
 //! 3.1.
 //!
-//! Of a port and the one whose state the packet carries, the one with the larger queueing delay stays, and the earlier one where they
-//! are alike. Left out: the paper's field has that delay alone; here the state stays whole.
+//! A packet carries the state of the port with the largest queueing delay so far, the earliest one where several are alike. Left out: the paper's field has that delay alone; here the state stays whole.
 
 use farspan_units::{HopTelemetry, Telemetry};
 

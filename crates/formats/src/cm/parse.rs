@@ -57,7 +57,7 @@ pub(super) struct Parsed {
     /// Whether `nodes` comes from elsewhere.
     overridden: bool,
     pub(super) connections: Vec<Connection>,
-    /// By id, with the line.
+    /// Triggers by id, with the line.
     pub(super) triggers: BTreeMap<u64, (u64, Kind)>,
     /// Warnings, with their lines.
     pub(super) odd: Vec<(u64, String)>,
@@ -87,7 +87,7 @@ pub(super) fn parse(file: &str, text: &str, unit: TimeUnit, nodes: Option<u32>) 
     Ok(parsed)
 }
 
-/// A problem with a host, told of the largest one: a count that holds must hold for it, too.
+/// Names the largest host in a problem with a host, so that one corrected count mends them all.
 fn with_largest(problem: Problem, text: &str) -> Problem {
     let Problem::NoSuchHost { host, nodes, .. } = problem else { return problem };
     let hosts = text.lines().filter_map(|line| line.split(' ').next()?.split_once("->"));

@@ -23,7 +23,7 @@ pub(super) struct Tree {
 pub(super) struct Tier {
     /// Its `Tier` line.
     pub line: usize,
-    /// By keyword, in lower case.
+    /// Values by keyword, in lower case.
     pub values: BTreeMap<&'static str, Said>,
 }
 

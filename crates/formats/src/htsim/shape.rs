@@ -6,7 +6,7 @@ use super::parse::{Flaw, Tree};
 pub(super) struct Shape {
     pub(super) pods: u64,
     pub(super) tors_per_pod: u64,
-    /// Of the second tier: aggregation switches of a pod, or all spines.
+    /// Switches of the second tier: aggregation switches of a pod, or all spines.
     pub(super) aggs_per_pod: u64,
     /// None with two tiers.
     pub(super) cores: u64,

@@ -26,7 +26,7 @@ fn delay(ns: u64) -> Duration {
 struct Numbers<'a> {
     shape: &'a Shape,
     hosts: u64,
-    /// Of the second tier.
+    /// The name of switches of the second tier.
     middle: &'static str,
     site: u64,
 }

@@ -79,7 +79,7 @@ pub struct Invalid {
     pub text: String,
 }
 
-/// So many inputs, always the same ones, kind by kind in turn.
+/// Gives `count` inputs, always the same ones, kind by kind in turn.
 pub fn invalid(count: usize) -> impl Iterator<Item = Invalid> {
     let documents = toml_text::Documents::new();
     let mut random = Random::new(7, Purpose::Test, 0);

@@ -21,7 +21,7 @@ impl Draw {
         from[self.0.below(from.len() as u64) as usize]
     }
 
-    /// So many different numbers of a range.
+    /// Draws `count` different numbers of a range.
     fn some(&mut self, range: std::ops::Range<u64>, count: u64) -> Vec<u64> {
         let mut all: Vec<_> = range.collect();
         self.0.shuffle(&mut all);

@@ -17,7 +17,7 @@ pub(super) struct Before {
     pub(super) taker: String,
 }
 
-/// So many namespaces, at most.
+/// The most namespaces.
 const MOST: u32 = 1 << 16;
 /// The length of a name of a control in the map, as in the kernel.
 const NAME: usize = 16;

@@ -8,7 +8,7 @@ use farspan_languages::{Ack, Event, MSS, Name};
 use farspan_transport::ack::{AckConfig, coalesced::CoalescedConfig};
 use farspan_units::{Bytes, Duration, Rate};
 
-/// Of one flow, over the time in which both are active, without its first quarter.
+/// Measurements of one flow, over the time in which both are active, without its first quarter.
 struct Measured {
     epochs_per_rtt: f64,
     share_marked: f64,

@@ -24,7 +24,7 @@ fn replay_all(name: Name, parameters: &[&str], lines: &str) -> Option<Vec<(u64, 
     Some(pairs.iter().map(|&[whole, cwnd]| (whole, cwnd as f64 / (1_u64 << 32) as f64)).collect())
 }
 
-/// So many ACKs of two packets, 10 us apart from this time on.
+/// ACKs of two packets each, 10 us apart from this time on.
 fn acks(from_us: u64, number: u64, marked: u8, limited: u8) -> String {
     (0..number).fold(String::new(), |mut text, i| {
         writeln!(text, "a {} 20000 2 {marked} 100 {limited}", from_us + 10 * i).unwrap();

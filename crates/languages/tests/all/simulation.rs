@@ -17,11 +17,11 @@ use std::sync::{Arc, Mutex};
 pub struct Bottleneck {
     /// The control of both.
     pub name: Name,
-    /// Of every link.
+    /// The rate of every link.
     pub rate: Rate,
     /// One way, of each host's link: the senders', and the receiver's.
     pub delays_us: [u64; 3],
-    /// Of each flow.
+    /// The packets of each flow.
     pub packets: u64,
     /// The port marks above this queue, and drops above twice that.
     pub mark_above: Bytes,

@@ -16,7 +16,7 @@ pub(crate) struct Alternation {
     pub(crate) step: Duration,
     /// 1: all nodes run each step. 2: the groups run in alternating windows of two steps each.
     pub(crate) groups: u8,
-    /// By node: its group.
+    /// The group of each node.
     pub(crate) group_of: Vec<u8>,
 }
 

@@ -49,14 +49,14 @@ pub(super) struct Calendar<M> {
     /// Number of groups, see [`super::Alternation::groups`]: with two, nodes of group 1 run the odd windows,
     /// and those of group 0 the others.
     groups: u64,
-    /// By node.
+    /// The group of each node.
     group_of: Vec<u8>,
     /// Length of a window, ps: a step for each group.
     pub(super) length: u64,
     /// 2^64 / step, rounded up: a multiplication by it divides by the step.
     reciprocal: u64,
     nodes: usize,
-    /// By (window modulo [`NEAR`], node), where the keys end that were filed last: a chunk begins there if it is a
+    /// Where the keys end that were filed last, by (window modulo [`NEAR`], node): a chunk begins there if it is a
     /// multiple of [`CHUNK`], so that there is no room; zero: nothing was filed.
     ends: Vec<u32>,
     /// One bit a node that has something to do, by window modulo [`NEAR`].
@@ -67,7 +67,7 @@ pub(super) struct Calendar<M> {
     keys: Vec<u64>,
     /// A chunk that is free; the first element of each leads to the next one.
     free: u32,
-    /// By coarse slot (window / [`SLOT`]).
+    /// Messages and wake-ups by coarse slot (window / [`SLOT`]).
     far: Far<Later>,
     /// The first window that is not a near one; a multiple of [`SLOT`].
     near_end: u64,

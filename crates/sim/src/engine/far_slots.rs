@@ -8,7 +8,7 @@ const RING: u64 = 1024;
 
 /// Things by slot. Slots are taken in rising order, and nothing is added to those before the first that was not taken.
 pub(super) struct Far<T> {
-    /// By slot modulo [`RING`].
+    /// The next slots, at slot modulo [`RING`].
     ring: Vec<Vec<T>>,
     /// One bit a slot of the ring that holds something.
     full: [u64; RING as usize / 64],

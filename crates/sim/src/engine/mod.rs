@@ -97,9 +97,9 @@ pub(crate) struct Frame(pub(crate) u32);
 pub(crate) enum Payload<M> {
     /// Nothing: the key says all.
     None,
-    /// Of [`EventClass::Arrival`].
+    /// A message: [`EventClass::Arrival`].
     Message(M),
-    /// Of [`EventClass::Frame`].
+    /// A frame: [`EventClass::Frame`].
     Frame(Frame),
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct Map {
     pub(crate) locations: Vec<(u16, u32)>,
     /// How many nodes each part has.
     pub(crate) sizes: Vec<u32>,
-    /// By id.
+    /// Channels by id.
     pub(crate) channels: Vec<Channel>,
     /// The node at the end of each channel, counted within its part.
     ends: Arc<[u32]>,

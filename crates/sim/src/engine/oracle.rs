@@ -79,7 +79,7 @@ pub(crate) struct Oracle<M> {
     /// The node at the end of each channel.
     ends: Vec<u32>,
     outbox: PendingOutput<M>,
-    /// By channel: when what was sent last arrives, and how much was sent before it for that instant.
+    /// When what was sent last arrives, and how much was sent before it for that instant, by channel.
     sent: Vec<(Time, u16)>,
     /// Events under way that are not probes: when none is left, nothing more will happen.
     busy: usize,

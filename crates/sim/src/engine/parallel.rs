@@ -53,13 +53,13 @@ pub(crate) struct Parallel<N: Node> {
 /// The exchange between the parts at the end of an epoch.
 struct Exchange<N: Node> {
     parts: usize,
-    /// By (parity of the epoch, from, to).
+    /// Mailboxes by (parity of the epoch, from, to).
     mailboxes: Vec<Mutex<Vec<Crossing<N>>>>,
-    /// By (parity of the epoch, part): when something happens there next, ps.
+    /// When something happens next, ps, by (parity of the epoch, part).
     next: Vec<AtomicU64>,
-    /// By (parity of the epoch, part): whether anything but probes is left there.
+    /// Whether anything but probes is left, by (parity of the epoch, part).
     idle: Vec<AtomicBool>,
-    /// By (parity of the epoch, part): events handled.
+    /// Events handled, by (parity of the epoch, part).
     handled: Vec<AtomicU64>,
     barrier: Barrier,
 }

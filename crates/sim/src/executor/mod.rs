@@ -36,7 +36,7 @@ pub(crate) struct Executor {
     pub(crate) is_ordered: bool,
     /// Whether every host calls its endpoint by the verbs alone.
     pub(crate) by_verbs: bool,
-    /// Of the windowed engine; `None`: the oracle runs.
+    /// How the windowed engine alternates windows; `None`: the oracle runs.
     alternation: Option<Alternation>,
     epoch: Duration,
 }

@@ -6,7 +6,7 @@ use farspan_units::Duration;
 
 /// A network cut into parts.
 pub(crate) struct Cut {
-    /// By node.
+    /// The part of each node.
     pub(crate) part_of: Vec<u16>,
     /// The shortest delay of a link between parts; [`Duration::MAX`] if there is no such link.
     pub(crate) epoch: Duration,

@@ -70,20 +70,20 @@ pub(crate) struct Host {
     /// When a packet last reached this host.
     pub(crate) last_arrival: Time,
     pub(crate) counters: HostCounters,
-    /// By flow that it sent and that has ended: flow, when, counters but for the payload sent, which follows from them.
+    /// Flows that it sent and that have ended: flow, when, counters but for the payload sent, which follows from them.
     finished: Rows<2, { SenderCounters::COUNT }>,
-    /// By flow that has arrived: flow, when.
+    /// Flows that have arrived: flow, when.
     delivered: Rows<2>,
-    /// By flow whose proxy fell silent: flow, when.
+    /// Flows whose proxy fell silent: flow, when.
     went_direct: Rows<2>,
     pub(crate) waiting: Waiting,
     flows: FlowSampler,
     uplink: PortSampler,
     proxy: ProxySampler,
     goodput: GoodputMeter,
-    /// By message of persistent connections that end here.
+    /// Messages of persistent connections that end here.
     messages: BTreeMap<FlowId, Arrived>,
-    /// By flow: how many headers of packets that it sent have come back.
+    /// How many headers of packets that it sent have come back, by flow.
     returned: BTreeMap<FlowId, u64>,
     /// Faults of its NIC's link, if there may be any.
     pub(crate) faults: Option<Box<NodeFaults>>,

@@ -34,9 +34,9 @@ pub(crate) struct Nic {
     pub(crate) pauses: PauseRecord,
     /// Whether it takes control packets even so: they go first, in a class of their own.
     pub(crate) control_goes_first: bool,
-    /// Of the packet taken last.
+    /// The rate of the packet taken last.
     rate: Rate,
-    /// Of the next one.
+    /// The rate of the next one.
     next_rate: Rate,
     delay: Duration,
     /// Largest jitter of data packets.
@@ -188,7 +188,7 @@ impl Nic {
 
     /// Time-weighted mean of the data in transmission from the start to `now`, the end of the run, in bytes.
     pub(crate) fn mean_queue(&self, now: Time) -> f64 {
-        // Of the packet taken last, only what has left.
+        // The packet taken last counts only for the part that has left.
         let ahead = u128::from(self.free_at.since(now).as_ps());
         let ahead = if self.last_is_control { 0 } else { ahead * u128::from(self.last.get()) };
         let integral = (self.past_integral + self.runs[0].integral()).saturating_sub(ahead);

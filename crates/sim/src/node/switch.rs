@@ -31,7 +31,7 @@ pub(crate) const fn routes_change(at: Time, number: u32) -> Key {
 pub(crate) struct Switch {
     pub(crate) fabric: farspan_fabric::Switch<Channel>,
     sampler: PortSampler,
-    /// Of its ports, if any is traced.
+    /// Traces its ports, if any is traced.
     port_tracer: Option<PortTracer>,
     plan: Arc<Plan>,
     node: NodeId,

@@ -72,7 +72,7 @@ impl PortTracer {
             }
             PortEvent::Returned { before, after, port } => {
                 if identity(after) != identity(before) {
-                    // By a coin, what came has taken the place of another.
+                    // A coin has decided: the packet that came took the place of another.
                     self.note(now, id, PortEvent::Queued { before, after, port });
                 }
                 // What comes and goes back was never inside.
@@ -109,7 +109,7 @@ impl PortTracer {
         self.push(Rank::Leaves, at, id, packet, remarks);
     }
 
-    /// A packet is no longer in the port: what that has done to it.
+    /// Takes a packet out of those in the port, and gives the remarks on its stay.
     fn take_inside(&mut self, id: PortId, packet: &Packet) -> Vec<Remark> {
         let Some(Inside { before, mut remarks }) = self.inside.remove(&(id, identity(packet))) else {
             return Vec::new();

@@ -78,7 +78,7 @@ impl FlowTracer {
     /// The tracer of the flows of `host`; `None` if none of them is traced.
     pub(crate) fn new(spec: &Spec, plan: &Arc<Plan>, host: NodeId) -> Option<Self> {
         let of = |end: fn(&crate::spec::Flow) -> HostId| {
-            // Of a connection with several messages the trace is all of it, under its first flow.
+            // A connection with several messages has one trace, under its first flow.
             let flows = spec.trace.flows.iter().map(|flow| plan.connections.first(*flow));
             flows.filter(move |flow| end(&spec.flows[flow.index()]).0 == host.0)
         };

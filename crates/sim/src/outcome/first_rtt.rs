@@ -9,7 +9,7 @@ use crate::record;
 use farspan_transport::FlowOutcome;
 use farspan_units::{Duration, FlowId, Time};
 
-/// So many drops are kept before those are sorted out that cannot count.
+/// The drops that are kept before those are sorted out that cannot count.
 const FEW: usize = 1 << 16;
 
 /// Packets that were dropped, of each flow those that may be of its first round trip: when their host sent them.

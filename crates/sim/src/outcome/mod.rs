@@ -21,7 +21,7 @@ pub struct PortOutcome {
     pub sent_packets: u64,
     /// Packets dropped at a full buffer, or lost.
     pub dropped_packets: u64,
-    /// Of them, those lost by faults.
+    /// Those in `dropped_packets` that faults lost.
     pub lost_packets: u64,
     /// Data packets marked here.
     pub marked_packets: u64,
@@ -118,7 +118,7 @@ pub struct Totals {
     pub in_network: Amount,
     /// Data packets trimmed, whatever became of them then.
     pub trimmed: u64,
-    /// Of them, those that were dropped then, counted where they were dropped.
+    /// Those in `trimmed` that were dropped then, counted where they were dropped.
     pub headers_dropped: u64,
     /// Control packets, and marks at the end of bursts, that were dropped: counted where they were dropped.
     pub control_dropped: u64,
@@ -162,20 +162,20 @@ pub struct Rtt {
 /// Round trips of data packets and their ACKs, whatever their flow; `None` without any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Rtts {
-    /// Of all flows.
+    /// All flows.
     pub all: Option<Rtt>,
-    /// Of flows inside sites.
+    /// Flows inside sites.
     pub intra: Option<Rtt>,
-    /// Of flows between sites.
+    /// Flows between sites.
     pub inter: Option<Rtt>,
 }
 
 /// The result of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
-    /// By flow id.
+    /// Flows by id.
     pub flows: Vec<FlowOutcome>,
-    /// By port id.
+    /// Ports by id.
     pub ports: Vec<PortOutcome>,
     /// In order of time, then probe, then id.
     pub samples: Vec<Sample>,
@@ -194,8 +194,8 @@ pub struct Outcome {
     /// The ports that were in a deadlock at the end: paused, and for ever, since each waits for packets that wait at
     /// others of them. By id; empty: there was none.
     pub deadlock: Vec<PortId>,
-    /// By flow id: the payload that arrived for the first time between the two times of the [probe](crate::Probes::goodput), of the second no
-    /// more. `None` without it, and where the run was interrupted before.
+    /// Payload that arrived for the first time from the first time of the [probe](crate::Probes::goodput) on and before the second, by
+    /// flow id. `None` without it, and where the run was interrupted before.
     pub goodput: Option<Vec<Bytes>>,
     /// Whether the run was interrupted.
     pub interrupted: bool,

@@ -20,7 +20,7 @@ pub(crate) struct InConnection {
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
     positions: BTreeMap<FlowId, InConnection>,
-    /// By first flow: all flows of the connection, each with the number of the packet after its last.
+    /// All flows of a connection by its first, each with the number of the packet after its last.
     messages: BTreeMap<FlowId, Vec<(FlowId, u32)>>,
 }
 

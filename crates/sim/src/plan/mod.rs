@@ -87,7 +87,7 @@ pub(crate) struct Plan {
     own_balance: Vec<BalanceConfig>,
     /// The hosts that relay flows.
     pub(crate) proxies: proxy::Proxies,
-    /// By receiver: the flows that are relayed to it, each with its sender and its proxy.
+    /// The flows that are relayed to each receiver, each with its sender and its proxy.
     pub(crate) relayed_to: BTreeMap<HostId, Vec<(HostId, FlowId, HostId)>>,
     /// The proxy that a flow goes through, as its sender knows it.
     vias: BTreeMap<FlowId, Arc<Via>>,

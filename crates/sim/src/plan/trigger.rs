@@ -4,7 +4,7 @@
 //! receiver's; a start, where flows wait for that, counts as one more end, which the sender's host sees. A
 //! host counts the ends that it sees. For a barrier it notifies the hosts of the waiting flows once, when its
 //! own ends are done; for a queue it notifies them each time. They count in turn, and start their own flows.
-//! So no host keeps a trigger for others, and a notification from host to host takes the trigger's delay
+//! No host keeps a trigger for others, and a notification from host to host takes the trigger's delay
 //! exactly once. A pause before the start is added to the delay of the notification; with one, a host
 //! notifies itself, too.
 
@@ -94,7 +94,7 @@ impl TriggerPlan {
 /// All triggers of a run. Read by every host, written by none.
 #[derive(Debug, Default)]
 pub(crate) struct Triggers {
-    /// By trigger.
+    /// A plan for each trigger.
     pub(crate) plans: Vec<TriggerPlan>,
     /// The triggers that count each end of a flow, in order.
     ends: Vec<(FlowId, End, u32)>,

@@ -33,7 +33,7 @@ fn packets_that_arrive_between_the_two_times_are_counted_and_no_others() {
     let (wire, first) = (Rate::from_gbps(100).transmission(common::MSS + common::HEADER), US * 2);
     let arrival = |n: u64| Time::ZERO + first + wire * (n + 1);
     for (from, until) in [(3, 10), (1, 2), (1, 12)] {
-        // Of a packet at either end the first counts, the last does not.
+        // A packet at the first end counts; one at the last does not.
         let outcome = run(&two_flows(Some(arrival(from)..arrival(until))));
         assert_eq!(
             outcome.goodput,

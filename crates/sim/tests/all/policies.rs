@@ -128,7 +128,7 @@ fn a_lost_tail_comes_back_by_the_one_timer_which_acks_have_restarted() {
     });
     assert_eq!(each.dropped_packets, one.dropped_packets);
     let end = |flow: &FlowOutcome| flow.finish.expect("it ends").since(Time::ZERO);
-    // By itself the first lost packet times out 500 us after it left; the one timer runs from the last ACK, a
+    // The first lost packet alone times out 500 us after it left; the one timer runs from the last ACK, a
     // round trip later.
     let later = end(&one) - end(&each);
     assert!(later > Duration::from_us(1) && later < Duration::from_us(12), "{later}");

@@ -130,7 +130,7 @@ fn a_probe_leaves_though_its_block_can_do_without_it() {
     spec.inter = Arc::new(coded);
     let (fct, flow) = ended(&spec);
     assert_eq!((flow.sender.probes, flow.sender.timeouts, flow.dropped_packets), (1, 0, 10));
-    // Of the packets that the probe's ACK shows to be lost, seven leave again.
+    // The probe's ACK shows packets to be lost; seven of them leave again.
     let expected = packet_time() * (1589 + 6) + rtt() * 5;
     assert!(fct.as_ps().abs_diff(expected.as_ps()) <= packet_time().as_ps(), "{fct} for {expected}");
 }

@@ -65,7 +65,7 @@ fn packets_are_acknowledged_once_and_lost_only_in_flight() {
     for seed in SEEDS {
         let (_, outcome) = traced(seed);
         for (id, flow) in (0..).map(FlowId).zip(&outcome.flows) {
-            // By packet that is not acknowledged: whether it is in flight.
+            // Whether a packet that is not acknowledged is in flight.
             let mut open: BTreeMap<u32, bool> = BTreeMap::new();
             let events =
                 outcome.trace.flows.iter().filter(|event| event.flow == id && event.end == End::Sender);

@@ -98,7 +98,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// So many data and parity packets; `None` without data or parity, or with more than 255 together.
+    /// A block of this many data and parity packets; `None` without data or parity, or with more than 255 together.
     #[must_use]
     pub const fn new(data: u8, parity: u8) -> Option<Self> {
         match NonZeroU8::new(data) {
@@ -150,7 +150,7 @@ pub enum Payload {
     Source(Range<u64>),
     /// Parity.
     Parity {
-        /// Of this block.
+        /// Its block.
         block: Block,
         /// Which of its parity packets, from 0.
         index: u8,

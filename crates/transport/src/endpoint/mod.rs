@@ -120,7 +120,7 @@ pub struct Endpoint {
     trimmed: FlowMap<PeerFlow, u32>,
     /// Records of complete receivers of coded messages of which segments were decoded.
     decoded: FlowMap<PeerFlow, Box<Decoded>>,
-    /// Of messages that may also come through proxies, the senders' names, under which they are kept, by the proxies'.
+    /// Messages that may also come through proxies: the senders' names, under which they are kept, by the proxies'.
     other_names: FlowMap<PeerFlow, PeerFlow>,
     /// ACKs, NACKs, pulls and CNPs that wait for the NIC.
     replies: Replies,

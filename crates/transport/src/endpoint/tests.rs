@@ -206,7 +206,7 @@ fn a_header_that_comes_back_lets_its_packet_leave_again_and_none_comes_from_a_pe
     let again = send_all(&mut endpoint, us(9));
     assert_eq!(again.iter().map(|packet| packet.retransmission).collect::<Vec<_>>(), [true]);
     assert!(matches!(again[0].header, Header::Data(data) if data.seq == 1));
-    // Of a flow that is not here.
+    // A flow that is not here.
     let mut other = self::endpoint();
     assert_eq!(other.handle_packet(us(9), returned(HostId(0))), None);
     assert!(send_all(&mut other, us(9)).is_empty() && other.receiver(HostId(0), FlowId(9)).is_none());

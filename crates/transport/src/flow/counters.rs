@@ -66,7 +66,7 @@ counters! {
         sent_packets: u64,
         /// Payload sent, parity and retransmissions included.
         sent_bytes: Bytes,
-        /// Of it, parity, retransmissions not included.
+        /// Parity in `sent_bytes`, retransmissions not included.
         parity_bytes: Bytes,
         /// Data packets sent again.
         retransmitted_packets: u64,
@@ -85,7 +85,7 @@ counters! {
         spurious: u64,
         /// Coded blocks of which a packet was sent.
         blocks: u64,
-        /// Of them, lost more packets than they have parity before they were complete, as far as the sender knows:
+        /// Blocks that lost more packets than they have parity before they were complete, as far as the sender knows:
         /// NACKs, time-outs and the detection of losses say what is lost.
         blocks_undecodable: u64,
     }
@@ -96,7 +96,7 @@ counters! {
     ReceiverCounters {
         /// Packets that arrived whole, duplicates included.
         arrived_packets: u64,
-        /// Of these, packets with a congestion mark.
+        /// Packets in `arrived_packets` with a congestion mark.
         marked_packets: u64,
         /// Packets that arrived trimmed: sent = arrived + trimmed + dropped + still under way.
         trimmed_packets: u64,
@@ -111,7 +111,7 @@ counters! {
 pub struct RelayCounters {
     /// Data packets that came whole.
     pub arrived_packets: u64,
-    /// Of these, packets with a congestion mark.
+    /// Packets in `arrived_packets` with a congestion mark.
     pub marked_packets: u64,
     /// Data packets that came trimmed.
     pub trimmed_packets: u64,
@@ -121,11 +121,11 @@ pub struct RelayCounters {
     pub sent_bytes: Bytes,
     /// NACKs of its own.
     pub nacks: u64,
-    /// Of them, those of gaps: transmissions that they name.
+    /// Transmissions that NACKs of gaps name.
     pub gap_packets: u64,
-    /// Of `gap_packets`, those that the mark at the end of a burst showed.
+    /// Those in `gap_packets` that the mark at the end of a burst showed.
     pub tail_packets: u64,
-    /// Of `gap_packets`, those that came after all.
+    /// Those in `gap_packets` that came after all.
     pub false_packets: u64,
 }
 

@@ -74,9 +74,9 @@ pub enum Trimmed {
     /// The packet is whole.
     #[default]
     No,
-    /// By a port that other paths may avoid.
+    /// A port that other paths may avoid cut it.
     OnItsWay,
-    /// By the port to the receiver, with which every path ends.
+    /// The port to the receiver, with which every path ends, cut it.
     AtLastHop,
     /// Somewhere: a port had no room for the header and sent it back to where the packet came from.
     Returned,
@@ -144,7 +144,7 @@ pub struct Transmit {
     pub retransmission: bool,
     /// Whether it leaves with a congestion mark: a proxy sends on what came with one.
     pub ecn_ce: bool,
-    /// Of an ACK the telemetry that it echoes; of a packet that a proxy sends on, what came with it.
+    /// The telemetry that an ACK echoes, or that came with a packet that a proxy sends on.
     pub telemetry: Option<Box<Telemetry>>,
 }
 

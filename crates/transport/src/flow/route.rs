@@ -33,7 +33,7 @@ pub struct Route {
     pub(crate) held: Bytes,
     /// How long the receiver [holds](AckPolicy::delays) an ACK for another packet.
     pub(crate) ack_delay: Duration,
-    /// So much in flight may wait for an ACK that is delayed, since no further packet comes.
+    /// The most in flight that may wait for a delayed ACK, since no further packet comes.
     pub(crate) lone: Bytes,
     /// The numbers of data and parity packets of a full block, if the scheme has blocks.
     shape: Option<Shape>,

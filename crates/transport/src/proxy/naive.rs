@@ -50,7 +50,7 @@ pub(crate) struct Naive {
     reached: u32,
     /// The sender knows of both: the limit, and what has reached the receiver.
     known: (u32, u32),
-    /// So long after it was told of what has reached the receiver, it is told again.
+    /// The time after which the sender is told again of what has reached the receiver.
     pass_after: Duration,
     passed_on_at: Time,
 }

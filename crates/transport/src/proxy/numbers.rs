@@ -23,7 +23,7 @@ const LEAST_WAIT: Duration = Duration::from_us(1);
 /// The transmissions of one lane, the last ones at `number % len`.
 #[derive(Debug)]
 struct Lane {
-    /// Of its last packet.
+    /// The entropy of its last packet.
     entropy: Entropy,
     next: u16,
     mark: Mark,

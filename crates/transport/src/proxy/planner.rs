@@ -58,7 +58,7 @@ pub enum Choice {
 
 /// The load of hosts that was planned before.
 struct Load {
-    /// By host: bytes to send, and to receive.
+    /// Bytes to send, and to receive, by host.
     bytes: Vec<[Bytes; 2]>,
 }
 
@@ -193,7 +193,7 @@ mod tests {
         let two = [incast(0..16, 64, 100), incast(16..32, 65, 60)];
         let plan_all = |incasts: &[Declared]| plan(incasts, &path(false), &site(), 128, Choice::All);
         assert_eq!(plan_all(&two), [Some(HostId(32)), Some(HostId(33))]);
-        // Of 30 incasts to one receiver each waits for all of them, whatever way it takes.
+        // Each of 30 incasts to one receiver waits for all of them, whatever way it takes.
         let many = vec![incast(0..4, 64, 100); 30];
         assert!(plan_all(&many).iter().all(Option::is_none));
     }

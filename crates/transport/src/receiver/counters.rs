@@ -21,7 +21,7 @@ pub struct ReceiverReport {
     pub bytes: Bytes,
     /// Packets that arrived whole until then, duplicates included.
     pub arrived_packets: u64,
-    /// Of these, packets with a congestion mark.
+    /// Packets in `arrived_packets` with a congestion mark.
     pub marked_packets: u64,
 }
 

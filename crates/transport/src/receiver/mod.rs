@@ -4,7 +4,7 @@
 //! the endpoint, as most flows never see one. Its payload may be here from another transmission; the sender finds that
 //! out from `cumulative` or by sending once more.
 //!
-//! Of a coded message all packets of a block count as here when enough of them are.
+//! All packets of a coded block count as here when enough of them are.
 //!
 //! Where a flow's profile says so, packets are taken in their order alone: one behind a gap is dropped, and the first of them is
 //! answered by a NACK that names the packet that is due (go-back-N).
@@ -73,13 +73,13 @@ pub(crate) struct Duties {
     owed: Option<Owed>,
     /// The CNPs that it sends.
     notifier: Option<Notifier>,
-    /// Of a profile whose ACKs repeat marks: whether they do now.
+    /// Whether ACKs repeat a mark now; `None`: the profile has no such ACKs.
     repeats: Option<bool>,
-    /// Of a persistent flow.
+    /// Where the messages of a persistent flow end.
     messages: Option<Box<MessageEnds>>,
     /// Whether packets are taken in their order alone.
     in_order: bool,
-    /// Of one that does: the packet that it last named as missing.
+    /// The packet that such a receiver last named as missing.
     named: Option<u32>,
 }
 

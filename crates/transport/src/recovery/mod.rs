@@ -46,7 +46,7 @@ pub enum Rto {
     },
     /// A constant.
     Fixed(Duration),
-    /// So many base RTTs.
+    /// A multiple of the base RTT.
     BaseRtts(u32),
 }
 

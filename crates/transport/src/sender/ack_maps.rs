@@ -54,7 +54,7 @@ impl Sender {
     /// ACK is that of all of them. Of a receiver that holds ACKs a marked packet has one of its own: none of what an ACK without a
     /// mark acknowledges was marked, and of one with a mark it is not known. Before they are acknowledged.
     fn note_paths(&mut self, now: Time, ack: &WireAck<'_>) {
-        // Of a coded message an ACK covers packets, too, that are not needed and need not have arrived.
+        // An ACK of a coded message also covers packets that are not needed and need not have arrived.
         let is_unknown = ack.ecn_ce && !self.route.held.is_zero();
         let is_silent = !self.route.merges_acks() || is_unknown || self.blocks().is_some();
         if is_silent || !self.sent.keeps_entropies() {

@@ -20,15 +20,15 @@ pub(super) struct ColdState {
     pub recovery: Recovery,
     /// Time-out of a packet that never timed out.
     pub rto: Duration,
-    /// Of a coded message.
+    /// The blocks of a coded message.
     pub blocks: Option<OutgoingBlocks>,
     /// No packet from this one on has asked for an ACK.
     pub asked_below: u32,
     /// No packet from this one on may be sent yet: it is not here, or the flow's proxy has no room for it.
     pub available: u32,
-    /// Of a message that goes through a proxy, or went through one before.
+    /// For a message that goes through a proxy, or went through one before.
     pub proxied: Option<Box<ProxiedState>>,
-    /// Of a flow that does as TCP's connections do.
+    /// For a flow that does as TCP's connections do.
     pub connection: Option<Box<ConnectionState>>,
 }
 

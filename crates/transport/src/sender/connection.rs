@@ -13,15 +13,15 @@ use farspan_units::{Duration, Purpose, Random, Time};
 /// The state of a sender's connection.
 #[derive(Debug)]
 pub(super) struct ConnectionState {
-    /// Of a message whose handshake has not ended.
+    /// A handshake that has not ended.
     pub opening: Option<Opening>,
-    /// Of a flow whose packets leave in bursts.
+    /// For a flow whose packets leave in bursts.
     pub bursts: Option<Bursts>,
-    /// Of a flow whose receiver repeats marks.
+    /// For a flow whose receiver repeats marks.
     pub cwr: Option<Cwr>,
     /// A cut of the window that is being made.
     pub reduction: Option<Reduction>,
-    /// Of a persistent flow.
+    /// The messages of a persistent flow.
     pub messages: Option<Box<Messages>>,
     /// Draws of what RTT samples have on top, if they have.
     rtt_noise: Option<Random>,

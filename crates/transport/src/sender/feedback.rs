@@ -50,7 +50,7 @@ impl Sender {
     ) -> bool {
         let Feedback { seq, cumulative, .. } = *feedback;
         if seq >= self.sent.next() {
-            // Of nothing that was sent of the message.
+            // It answers no packet of the message.
             let Fate::Arrived { echo, ecn_ce, .. } = feedback.fate else { return false };
             return self.on_handshake_ack(now, seq, echo, ecn_ce);
         }

@@ -44,7 +44,7 @@ pub use report::{SenderReport, SenderView};
 /// No NIC is faster.
 const UNPACED: Rate = Rate::from_bps(u64::MAX);
 
-/// Of a packet that leaves at once, without others in between: it is of a burst whose turn at the NIC it is.
+/// The time of a packet that leaves at once: the NIC is sending its burst, and lets no others in between.
 pub(crate) const IN_TURN: Time = Time::MAX;
 
 /// The sending half of one flow: what changes while it sends, and where the rest stands.

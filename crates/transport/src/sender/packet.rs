@@ -100,9 +100,9 @@ pub trait Take {
 pub(crate) enum Leaving {
     /// A control packet.
     Reply(Reply),
-    /// Of one of the host's own flows.
+    /// A packet of one of the host's own flows.
     Own(DataPacket),
-    /// Of a flow that the host is a proxy of.
+    /// A packet of a flow that the host is a proxy of.
     Forward(Forward),
 }
 

@@ -30,11 +30,11 @@ pub(super) struct ViaState {
 pub(super) struct ProxiedState {
     /// When feedback came last, or else when the flow started.
     pub feedback_at: Time,
-    /// Of a message that goes through a proxy.
+    /// For a message that goes through a proxy.
     via: Option<ViaState>,
     /// The numbers of its transmissions, if they have any.
     pub numbers: Option<Numbers>,
-    /// Of a message that went through a proxy before: what was sent then.
+    /// The part that was sent through a proxy before.
     before: Option<Before>,
 }
 

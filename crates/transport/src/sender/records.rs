@@ -7,7 +7,7 @@ use farspan_units::Time;
 /// Send records for delivery-rate samples; kept for controls that ask.
 #[derive(Debug)]
 pub(super) struct Records {
-    /// Of the packets of the window, at `seq % len`; the length is a power of two and at least the window.
+    /// Records of the packets of the window, at `seq % len`; the length is a power of two and at least the window.
     ring: Vec<SendRecord>,
     /// When payload was last delivered.
     pub(super) delivered_at: Time,

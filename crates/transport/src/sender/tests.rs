@@ -144,7 +144,7 @@ struct Setup {
     /// Data and parity of a block.
     coding: Option<(u32, u32)>,
     acks: &'static str,
-    /// Of a message that goes through a streamlined proxy: how its transmissions are numbered.
+    /// How transmissions are numbered, if the message goes through a streamlined proxy.
     numbers: Option<Numbering>,
     rtt_noise: Duration,
 }

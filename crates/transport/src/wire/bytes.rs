@@ -77,15 +77,15 @@ pub const MAX_HEADER: usize = CODED_LEN;
 const DATA_LEN: usize = 26;
 const CODED_LEN: usize = 34;
 const NUMBERED_LEN: usize = 29;
-/// Of an ACK and of a NACK.
+/// The length of an ACK and of a NACK.
 const ACK_LEN: usize = 24;
 const BLOCK_NACK_LEN: usize = 20;
 const MAP_ACK_LEN: usize = 32;
 const TAKEN_LEN: usize = 28;
 const OPEN_LEN: usize = 20;
-/// Of a pull, of what a proxy passes on and of the NACK of a gap.
+/// The length of a pull, of what a proxy passes on and of the NACK of a gap.
 const PULL_LEN: usize = 16;
-/// Of the shortest header.
+/// The length of the shortest header.
 const CNP_LEN: usize = 12;
 const KIND_DATA: u8 = 0;
 const KIND_ACK: u8 = 1;

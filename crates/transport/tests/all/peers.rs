@@ -100,7 +100,7 @@ struct Network {
     losses: (f64, f64),
     /// Numbers that the proxy has given.
     onward: u32,
-    /// Of the messages of this round: their sizes,
+    /// The sizes of the messages of this round,
     sizes: BTreeMap<Name, u64>,
     /// how much has arrived of each,
     arrived: BTreeMap<Name, u64>,

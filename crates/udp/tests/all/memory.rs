@@ -94,7 +94,7 @@ fn one_datagram_costs_little_whatever_it_claims() {
 fn forged_messages_cost_no_more_than_the_bound() {
     const HELD: usize = 4 << 20;
     let limits = Limits { held: Bytes::new(HELD as u64), ..Limits::default() };
-    // Of ten thousand peers each three packets, which leave gaps in what could be held alone.
+    // Ten thousand peers send three packets each, with gaps: they could be held alone.
     const CLAIMED: u32 = (HELD / (MSS + 200)) as u32;
     let packets = |n: u32| (1..10_000).map(move |peer| (peer, n));
     for header in [|n| Header::Data(data(n * 900, CLAIMED)), |n| coded(n * 900 + 9, CLAIMED)] {
@@ -131,7 +131,7 @@ fn the_longest_message_that_is_begun_arrives_in_any_order_within_the_bound() {
     let evens_first = |n| if n < COUNT / 2 { 2 * n } else { 2 * n - COUNT + 1 };
     let orders: [fn(u32) -> u32; 4] = [|n| n, |n| COUNT - 1 - n, |n| n * 7 % COUNT, evens_first];
     let plain = |n| Header::Data(data(n, COUNT));
-    // Of each coded block of ten, two packets are lost.
+    // Each coded block of ten loses two packets.
     type Packet = fn(u32) -> Header;
     let headers: [(Packet, u64, u32); 2] = [(plain, 1000, 1), (|n| coded(n, COUNT), 800, 5)];
     for (header, segments, lost) in headers {

@@ -27,7 +27,7 @@ pub enum LoadUnit {
     Wire,
 }
 
-/// Of what the mix of intra and inter is a ratio.
+/// The unit in which the mix of intra and inter is a ratio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MixUnit {
     /// Numbers of flows.

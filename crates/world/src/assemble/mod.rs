@@ -49,7 +49,7 @@ pub struct World {
     pub offered_load: OfferedLoad,
     /// The farthest pair inside a site; `None` if every site has one host.
     pub intra: Option<PathFacts>,
-    /// Of [`World::pairs`], the farthest; `None` with a single site.
+    /// The farthest of [`World::pairs`]; `None` with a single site.
     pub inter: Option<PathFacts>,
     /// The farthest pair of hosts of every two sites.
     pub pairs: Vec<SitePair>,

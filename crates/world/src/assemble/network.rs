@@ -242,7 +242,7 @@ fn stretch(network: &mut Network, rtt: Duration, sizes: PacketSizes) -> Result<(
             "give a longer base RTT, or shorten topology.link_delay",
         ));
     }
-    // Of a backbone, a path crosses two of them each way.
+    // A path crosses two of them each way in a backbone.
     let is_wan = |port: &&PortId| network.links[port.index()].tier == Tier::Wan;
     let crossed = path.links.iter().filter(is_wan).count() as u64;
     for link in network.links.iter_mut().filter(|link| link.tier == Tier::Wan) {

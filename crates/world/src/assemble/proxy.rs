@@ -23,7 +23,7 @@ const PATH: &str = "scheme.proxy.host";
 /// The flows of an incast between two sites.
 struct Group {
     part: u32,
-    /// Of the first of them.
+    /// The sender of the first of them.
     src: HostId,
     flows: Vec<FlowId>,
     ends: BTreeSet<HostId>,

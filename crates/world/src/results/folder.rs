@@ -361,9 +361,9 @@ fn was_begun(folder: &Path) -> bool {
 /// Kinds of documents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum DocumentKind {
-    /// Of a run.
+    /// The document of a run.
     Run,
-    /// Of several seeds.
+    /// The document of several seeds.
     Seeds,
     /// None, or none of ours.
     None,

@@ -32,9 +32,9 @@ pub use trace::Traces;
 pub struct Results {
     /// The document of `farspan run --json`. What only the caller knows (commit, wall time, memory) is empty.
     pub summary: Summary,
-    /// By flow id.
+    /// Flows by id.
     pub flows: Vec<FlowRecord>,
-    /// By port.
+    /// Ports by id.
     pub ports: Vec<PortRecord>,
     /// In order of time.
     pub series: Vec<SeriesRecord>,

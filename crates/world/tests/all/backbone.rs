@@ -208,7 +208,7 @@ fn spraying_uses_all_routers_and_with_entropies_enough_alike() {
     // 4,884 data packets over 64 routers: 76 each, with a standard deviation of 9.
     let many = of_routers(&["scheme.inter.balance={ name = 'rps', entropies = 65536 }"]);
     assert!(many.iter().all(|packets| (40..120).contains(packets)), "{many:?}");
-    // Of 256 entropies only four on average lead to each.
+    // Only four of 256 entropies on average lead to each.
     let few = of_routers(&[]);
     assert!(few.iter().all(|packets| *packets > 0), "{few:?}");
     let spread = |packets: &[u64]| packets.iter().map(|packets| packets.abs_diff(76).pow(2)).sum::<u64>();

@@ -121,7 +121,7 @@ fn goodput_adds_up_by_class_by_tag_and_by_flow() {
     assert_eq!(near.bytes + far.bytes, all.bytes);
     assert!((near.share.unwrap() + far.share.unwrap() - 1.0).abs() < 1e-12);
     let flows: f64 = results.flows.iter().map(|flow| flow.goodput.unwrap().as_bps() as f64).sum();
-    // Of each flow in whole bits per second.
+    // Each flow is in whole bits per second.
     assert!((flows - all.bps).abs() < 6.0, "{flows} and {all:?}");
     assert!((0.25..=1.0).contains(&goodput.jain.unwrap()));
 }

@@ -38,7 +38,7 @@ fn a_leaf_spine_has_as_many_spines_as_its_oversubscription_asks_for() {
     assert_eq!(counts(&fast), [32, 32 + 4 + 2, 2 * (32 + 8)]);
     assert_eq!(rate(&fast, "spine1->leaf3#0"), "400Gbps");
     assert_eq!(rate(&fast, "leaf3->host31#0"), "100Gbps");
-    // Of the two, what was set last counts.
+    // The last one that was set counts.
     let spines = format!("{kind}\nspines = 4");
     assert_eq!(counts(&world(&spines, &["topology.oversubscription=8"]))[1], 32 + 4 + 1);
     let thin = format!("{kind}\noversubscription = 8");

@@ -27,7 +27,7 @@ pub struct PortModel {
     pub(super) held_up: u32,
     /// How the ports trim, if they do.
     pub(super) trim: Option<Trim>,
-    /// Whether headers are counted when they leave: they have a weight, so that how many wait does not follow from the time.
+    /// Whether headers are counted when they leave: their weight decides when, so the time alone does not say how many wait.
     pub(super) counts_headers: bool,
     pub(super) fifo: bool,
     /// How long a full buffer takes to send.

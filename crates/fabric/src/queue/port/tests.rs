@@ -225,7 +225,7 @@ proptest! {
             ..PortConfig::drop_tail(Bytes::new(10 * 4160))
         };
         let horizon = Time::from_ps(horizon);
-        // By port: the packets in the order in which they left, with time and mark; counters; mean queue.
+        // Gives, for each port, the packets in the order in which they left, with time and mark; counters; mean queue.
         let run = |passes: bool| {
             let (mut packets, mut port, mut now, mut left) = (Packets::new(), port(&config), Time::ZERO, vec![]);
             for (number, &(gap, control)) in (0..).zip(&steps) {
@@ -275,7 +275,7 @@ proptest! {
         let rate = if odd { Rate::from_bps(70_000_000_001) } else { GBPS_100 };
         let model = Arc::new(PortModel::new(&config, rate, Duration::from_us(1)));
         let horizon = Time::from_ps(horizon);
-        // By port: the packets in the order in which they left, with time and mark; counters; queue and mean
+        // Gives, for each port, the packets in the order in which they left, with time and mark; counters; queue and mean
         // queue, busy time.
         let run = |flows: bool| {
             let (mut packets, mut port, mut now, mut left) =

@@ -21,9 +21,9 @@ use pool::{Accounts, Ingress, Pool, PoolConfig, PoolError, Verdict};
 #[derive(Debug)]
 pub struct Shared {
     pool: Pool,
-    /// By port: whether the neighbour has paused it.
+    /// Whether the neighbour has paused each port.
     records: Vec<PauseRecord>,
-    /// By link of the network: the one in the other direction.
+    /// The link in the other direction, for each link of the network.
     reverse: Arc<[PortId]>,
     first_port: u32,
     accounts: Accounts,

@@ -126,7 +126,7 @@ pub struct PoolError {
 /// The bytes of one link's packets.
 #[derive(Clone, Copy, Debug)]
 struct Account {
-    /// Of the reserve and the shared part.
+    /// Bytes in the reserve and the shared part.
     held: u64,
     in_headroom: u64,
     headroom: u64,

@@ -142,7 +142,7 @@ impl Host {
             self.counters.cnps += u64::from(kind == u64::from(record::CNP) && !passes);
             self.counters.telemetry += u64::from(packet.telemetry.is_some() && !passes);
             if let Some(age) = age {
-                // Of one site all are alike: the flow's class need not be looked up.
+                // All flows of one site have one class: it need not be looked up.
                 let between = self.plan.has_sites && self.plan.class_of(flow) == Class::Inter;
                 common.rtts[usize::from(between)].add(age);
             }

@@ -6,9 +6,9 @@ use farspan_trace::{FlowEvent, PacketEvent};
 
 /// The traces of a host.
 pub(crate) struct Instruments {
-    /// Of its NIC, if it is traced.
+    /// Traces its NIC, if it is traced.
     pub(super) nic: Option<PortTracer>,
-    /// Of its flows, if any is traced.
+    /// Traces its flows, if any is traced.
     pub(super) flows: Option<FlowTracer>,
 }
 

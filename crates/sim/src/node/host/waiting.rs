@@ -9,15 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The state of a host about the triggers of its flows.
 pub(crate) struct Waiting {
     host: HostId,
-    /// By trigger: ends seen here.
+    /// Ends seen here, by trigger.
     ends: BTreeMap<u32, u32>,
-    /// By trigger: notifications that came, of barriers one from each host that sees ends.
+    /// Notifications that came, by trigger; for a barrier one from each host that sees ends.
     notified: BTreeMap<u32, u32>,
     /// Flows that wait for their start alone.
     ready: BTreeSet<FlowId>,
     /// Notifications for other hosts: to whom, when, of which trigger.
     pub(crate) notifications: Vec<(HostId, Time, u32)>,
-    /// By flow that a trigger started here: flow, when.
+    /// Flows that a trigger started here: flow, when.
     pub(crate) started: Rows<2>,
     /// Flows that wait for no other any more.
     pub(crate) released: u64,

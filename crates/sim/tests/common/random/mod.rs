@@ -103,9 +103,9 @@ pub fn random_spec(seed: u64) -> Spec {
     spec
 }
 
-/// So many controls were there before others came, which have draws of their own.
+/// The first controls; those that came later have draws of their own.
 const FIRST_CONTROLS: usize = 6;
-/// And so many before those that have worlds of their own.
+/// Controls before those that have worlds of their own.
 const LISTED_CONTROLS: usize = 9;
 
 /// A control of those that came later.
@@ -124,7 +124,7 @@ fn later_control(own: &mut Draw, names: &[&str]) -> CongestionConfig {
     congestion
 }
 
-/// So many path selectors were there before others came, which have draws of their own.
+/// The first path selectors; those that came later have draws of their own.
 const FIRST_SELECTORS: usize = 4;
 
 /// A path selector of those that came later.

@@ -26,7 +26,7 @@ pub struct DelayedConfig {
     pub packets: u32,
     /// How long an ACK is held for further packets; 40 ms.
     pub delay: Duration,
-    /// So many packets at the start of a flow are acknowledged one by one; 16.
+    /// Packets at the start of a flow that are acknowledged one by one; 16.
     pub quick: u32,
 }
 

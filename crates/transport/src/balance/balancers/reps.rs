@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    /// Of so many entropies that no random one is among the first hundred by chance.
+    /// A selector with enough entropies that no random one is among the first hundred by chance.
     fn reps() -> Flow<Reps> {
         Flow::new(&RepsConfig { entropies: 65_536, explore: Some(3), ..RepsConfig::default() }, true)
     }

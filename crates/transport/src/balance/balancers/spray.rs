@@ -99,9 +99,9 @@ impl Votes {
 #[derive(Clone, PartialEq, Debug)]
 struct Scoreboard {
     penalty: PenaltyConfig,
-    /// By entropy.
+    /// Votes by entropy.
     of: Vec<Votes>,
-    /// Of all.
+    /// Votes for all entropies.
     total: Votes,
     /// How many entropies this round has left out.
     left_out: u32,
@@ -242,7 +242,7 @@ mod tests {
         Flow::with(|start| Spray::new(&SprayConfig { entropy_bits: 3, penalty }, start))
     }
 
-    /// So many ACKs and NACKs of an entropy.
+    /// Gives this many ACKs and NACKs of an entropy.
     fn give(flow: &mut Flow<Spray>, entropy: Entropy, acks: u32, nacks: u32) {
         (0..acks).for_each(|_| flow.ack(entropy, false));
         for _ in 0..nacks {

@@ -69,8 +69,8 @@ pub struct Ack<'a> {
     pub now: Time,
     /// Payload that this ACK acknowledges for the first time; zero for a duplicate.
     pub bytes_acked: Bytes,
-    /// Of these, what it names by its map alone though each such packet had an ACK of its own: that one is lost, as a rule, and
-    /// with it whether the packet came marked. Zero where there are no maps.
+    /// The part of `bytes_acked` that its map alone names, though each such packet had an ACK of its own: that ACK is lost, as a
+    /// rule, and with it whether the packet came marked. Zero where there are no maps.
     pub mapped: Bytes,
     /// For how many packets' ACKs it stands: 1, but of a receiver that [holds](crate::ack::AckPolicy::holds) or
     /// [delays](crate::ack::AckPolicy::delays) ACKs as many as this one acknowledges for the first time and

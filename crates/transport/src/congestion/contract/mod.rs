@@ -106,10 +106,10 @@ pub trait Congestion {
     /// An ACK arrived.
     fn on_ack(&mut self, ack: &Ack) -> Decision;
 
-    /// A NACK arrived: never a reason to send more, but that a control on credit may give a packet's back whose header came back. Of packets
-    /// that were trimmed, that a proxy found lost, or whose headers came back, it is a sign of congestion, and called where the flow's
-    /// [`OnNack`] is `Published`; a control that falls for the first falls for the others. Of a coded block it is
-    /// called whatever stands there.
+    /// A NACK arrived: never a reason to send more. A control on credit alone may give back the credit of a packet whose header
+    /// came back. The NACK of a packet that was trimmed, that a proxy found lost, or whose header came back is a sign of congestion,
+    /// and comes here only if the flow's [`OnNack`] is `Published`; a control that falls for the first falls for the others. The NACK
+    /// of a coded block always comes here.
     fn on_nack(&mut self, _nack: &Nack) -> Decision {
         self.decision()
     }

@@ -29,7 +29,7 @@ pub struct DctcpConfig {
     /// smaller than the bandwidth-delay product, else 0.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub alpha_start: Option<f64>,
-    /// So many packets the window has at least after a cut, at least 1: 1 (RFC 3168 section 6.1.2); Linux leaves 2.
+    /// The fewest packets of the window after a cut, at least 1: 1 (RFC 3168 section 6.1.2); Linux leaves 2.
     pub min_cwnd: f64,
     /// Which round trip the window is spread over; `off` (RFC 8257 knows no pacing).
     pub pacing: Pacing,

@@ -22,7 +22,7 @@ use farspan_units::{Duration, TelemetryKind, Time};
 pub struct NewrenoConfig {
     /// Whether marks cut the window; false: only losses do.
     pub ecn: bool,
-    /// So many packets a mark leaves at least, at least 1: 1 (RFC 3168 section 6.1.2); Linux leaves 2, as a loss does.
+    /// The fewest packets that a mark leaves, at least 1: 1 (RFC 3168 section 6.1.2); Linux leaves 2, as a loss does.
     pub min_cwnd: f64,
     /// Which round trip the window is spread over; `off` (RFC 5681 knows no pacing).
     pub pacing: Pacing,

@@ -21,7 +21,7 @@ const REFERENCE_RTT: f64 = 12e6;
 const PACKETS_A_STEP: f64 = 8.0;
 /// A round trip has no queue if it is longer than the base by less than this, in ps.
 const UNQUEUED: f64 = 1e6;
-/// Of an ACK without a mark that waited longer than the target, this part of the base round trip counts as its delay: the
+/// The part of the base round trip that counts as the delay of an ACK without a mark that waited longer than the target: the
 /// queue is going away.
 const STALE_DELAY: f64 = 0.25;
 /// Quick Adapt also acts at a delay of so many targets.

@@ -38,7 +38,7 @@ pub enum Alpha {
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct PoseidonConfig {
-    /// By how much the target of the slowest flow is longer than that of the fastest, above zero; 40 us.
+    /// The target of the slowest flow less that of the fastest, above zero; 40 us.
     pub p: Duration,
     /// The target of a flow at the line rate; 2 us.
     pub k: Duration,
@@ -274,7 +274,7 @@ pub(crate) mod tests {
             Self { control, acks: AckStream::new(&start) }
         }
 
-        /// By what an ACK of a packet that met such a queue multiplies the window; `round`: a round trip later.
+        /// The factor by which an ACK of a packet that met such a queue multiplies the window; `round`: a round trip later.
         fn factor(&mut self, us: f64, round: bool) -> f64 {
             let (before, hops) = (self.control.window, [hop(us)]);
             let ack = if round { self.acks.next_round(false) } else { self.acks.next(false) };

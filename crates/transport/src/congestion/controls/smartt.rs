@@ -44,7 +44,7 @@ pub struct SmarttConfig {
     pub fast_increase: bool,
     /// The increase by each ACK then, in packets, in (0, 10]; 2 (values of the submission). Published artifact: 1.
     pub fast_gain: f64,
-    /// By how much a round trip without queues may exceed the base; 1 us (published artifact).
+    /// The most by which a round trip without queues exceeds the base; 1 us (published artifact).
     pub fast_tolerance: Duration,
     /// Whether a window with losses becomes what arrived in one target round trip; true.
     pub quick_adapt: bool,

@@ -47,7 +47,7 @@ pub enum LargestWindow {
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct SwiftConfig {
-    /// By how much the shortest target exceeds the base round trip, at most 1 s; 12.5 us. Published code of OSCAR: 25 us.
+    /// The shortest target less the base round trip, at most 1 s; 12.5 us. Published code of OSCAR: 25 us.
     pub base_target: Duration,
     /// Longer target for each link of the path, at most 1 s; 0: the base round trip has their delays.
     pub hop_target: Duration,
@@ -176,7 +176,7 @@ impl SwiftParams {
     #[must_use]
     pub fn new(config: &SwiftConfig, path: &Path) -> Self {
         let mss = path.mss.as_f64();
-        // Of a window of payload, the headers fill a part of the link.
+        // The headers of a window of payload fill a part of the link.
         let payload = mss / path.mtu().as_f64();
         let bdp = path.bdp.as_f64().max(1.0) * payload;
         let unit = if config.unit == WindowUnit::Packets { mss } else { bdp };
@@ -450,7 +450,7 @@ pub(crate) mod tests {
         assert!(0.8 * excess(30.0) > 0.0 && 0.8 * excess(30.0) < 0.5);
     }
 
-    /// By which part of itself a round trip with such a wait, in us, is above the target of ten packets.
+    /// The part of a round trip with such a wait, in us, that is above the target of ten packets.
     fn excess(queue: f64) -> f64 {
         let target = params(&SwiftConfig::default()).target(10.0 * MSS) * 1e-6;
         (14.02752 + queue - target) / (14.02752 + queue)

@@ -24,7 +24,7 @@ pub enum Variant {
     Powertcp,
 }
 
-/// Of the published code of PowerTCP: gamma, beta as a part of the bandwidth-delay product, and the smallest arrival rate.
+/// Constants of the published code of PowerTCP: gamma, beta as a part of the bandwidth-delay product, and the smallest arrival rate.
 const CODE: (f64, f64, f64) = (0.7, 0.0015, 0.5);
 /// As many base round trips make a power of 1 (published code of PowerTCP).
 const CODE_MARGIN: f64 = 1.05;

@@ -75,7 +75,7 @@ pub enum FirstRate {
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Completion {
-    /// By a rule.
+    /// A rule says when.
     Rule(CompletionRule),
     /// With the last ACK of each such segment (algorithm 1: a completion event).
     Segment(Bytes),

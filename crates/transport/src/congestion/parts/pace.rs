@@ -37,7 +37,7 @@ impl PaceParams {
         Self { pacing, bits_per_byte: 8.0 * share, base_rtt: path.base_rtt.as_secs_f64() }
     }
 
-    /// With so many times the rate that a window in a round trip makes.
+    /// Multiplies the rate by `gain`: the rate is then `gain` windows in a round trip.
     pub(crate) fn with_gain(mut self, gain: f64) -> Self {
         self.bits_per_byte *= gain;
         self

@@ -18,7 +18,7 @@ use farspan_units::{Bytes, Time};
 pub enum Threshold {
     /// A rule.
     Rule(ThresholdRule),
-    /// So much for each Gb/s of line rate (Gemini Table IV: 50 packets of 1,500 B).
+    /// A size for each Gb/s of line rate (Gemini Table IV: 50 packets of 1,500 B).
     Scaled {
         /// Bytes for each Gb/s.
         per_gbps: Bytes,

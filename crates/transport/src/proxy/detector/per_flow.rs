@@ -20,7 +20,7 @@ use crate::registry::ConfigError;
 use alloc::boxed::Box;
 use farspan_units::{Bytes, Duration, Time};
 
-/// So many later packets show a loss without reordering (DupThresh, RFC 5681).
+/// Later packets that show a loss without reordering (DupThresh, RFC 5681).
 const DUP_THRESH: u32 = 3;
 
 /// The longest wait that can be asked for.

@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use farspan_units::Bytes;
 
-/// So many packets in a row can be missing, that is half of the numbers.
+/// The most packets in a row that can be missing: half of the numbers.
 const LONGEST_GAP: u16 = 1 << 15;
 
 /// Parameters of the numbering per path, known to the sender and the proxy.

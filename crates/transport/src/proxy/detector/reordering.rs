@@ -37,7 +37,7 @@ const GIVEN: u64 = 4;
 /// The delay decays once in so many packets.
 const DECAY_PACKETS: u32 = 1024;
 
-/// By an eighth, as a power of two.
+/// The delay decays by an eighth: this power of two.
 const DECAY_SHIFT: u64 = 3;
 
 /// The reordering of a flow.

@@ -134,7 +134,7 @@ pub fn arrivals(packets: &[SprayedPacket]) -> Vec<(Time, SprayedPacket)> {
     arrivals
 }
 
-/// Of each packet: when the first later one arrives, if one does. `stream` says which packets belong together.
+/// When the first later packet arrives, if one does, for each packet. `stream` says which packets belong together.
 fn overtaken(packets: &[SprayedPacket], stream: impl Fn(&SprayedPacket) -> u8) -> Vec<Option<Time>> {
     let mut first = [None::<Time>; 64];
     let mut times = vec![None; packets.len()];

@@ -17,7 +17,7 @@ use crate::recovery::rtt::{RttEstimate, Smoothed};
 use crate::recovery::sent::{AckOutcome, LostPacket, RtoPolicy, SentMap};
 use farspan_units::{Duration, Time};
 
-/// So many packets acknowledged above a missing one show a loss without reordering (DupThresh, RFC 5681).
+/// Packets acknowledged above a missing one that show a loss without reordering (DupThresh, RFC 5681).
 const DUP_THRESH: usize = 3;
 
 /// A grown window lasts for so many recoveries (RACK.reo_wnd_persist).

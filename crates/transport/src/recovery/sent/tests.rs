@@ -203,7 +203,7 @@ fn a_packet_of_the_window_takes_eight_bytes_and_two_more_for_its_entropy() {
 /// A slow model of the map: every packet in a table, every question a scan.
 #[derive(Default)]
 struct Model {
-    /// By packet: (state, time-outs, last send time).
+    /// (state, time-outs, last send time) by packet.
     packets: BTreeMap<u32, (SentState, u32, Time)>,
 }
 

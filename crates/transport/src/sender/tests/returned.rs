@@ -6,7 +6,7 @@ use super::*;
 fn a_packet_whose_header_came_back_leaves_the_window_at_once_and_goes_first() {
     let mut bench = Bench::new(Setup::default());
     assert_eq!(bench.send(us(5)), [0, 1, 2, 3]);
-    // Of a packet never sent, of a transmission that never left, and of one to come.
+    // A packet never sent, a transmission that never left, and one to come.
     for (seq, sent_at) in [(4, us(5)), (2, us(4)), (2, us(26))] {
         bench.sender.on_returned(us(25), seq, sent_at);
     }

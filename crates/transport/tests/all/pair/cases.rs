@@ -243,7 +243,7 @@ proptest! {
     fn blocks_that_lose_as_much_as_their_parity_need_no_retransmission(
         segments in 1_u64..80, losses in prop::collection::vec((0_u32..10, 0_u32..10), 12),
     ) {
-        // Of each block up to two packets, by their place; places beyond a short block take nothing.
+        // Each block loses up to two packets, by their place; places beyond a short block take nothing.
         let lose = |seq: u32| {
             let (a, b) = losses[seq as usize / 10];
             [a, b].contains(&(seq % 10))

@@ -3,12 +3,12 @@
 use super::*;
 use farspan_transport::AppendError;
 
-/// So that a message begins with a packet of its own: as many bytes as its packets have if all are full ones.
+/// Pads a message to full packets, so that the next one begins with a packet of its own.
 fn in_slots(bytes: &mut Vec<u8>) {
     bytes.resize(bytes.len().next_multiple_of(MSS as usize), 0);
 }
 
-/// Of this scheme, flows that are persistent, and so not coded.
+/// The scheme with persistent flows, which are not coded.
 fn persistent(scheme: &Scheme) -> Arc<Scheme> {
     let profile = FlowProfile { persistent: true, ..scheme.profile.clone() };
     Arc::new(Scheme { profile, coding: CodingConfig::by_name("none").unwrap(), ..scheme.clone() })

@@ -100,7 +100,7 @@ fn a_written_scenario_refuses_a_file_that_has_changed() {
         assert_eq!(first.scenario().files.keys().filter(differ).collect::<Vec<_>>(), [&path]);
         folder.write(name, text);
     }
-    // Of files that are no longer read nothing is compared, and that is said.
+    // Files that are no longer read are not compared, and a warning says so.
     let net = folder.write("net.toml", "");
     let now = resolve(&written, &["topology.file=three-sites"]).unwrap();
     assert_eq!(now.scenario().files.len(), 3);

@@ -43,7 +43,7 @@ impl AckAggregation {
         }
     }
 
-    /// So many bytes were acknowledged; lumps are never taken for larger than the window.
+    /// Takes in that `acked` bytes were acknowledged; lumps are never taken for larger than the window.
     pub(super) fn take(&mut self, now: Time, acked: f64, bandwidth: f64, (mss, cwnd): (f64, f64)) {
         let mut expected = bandwidth * now.since(self.began).as_secs_f64();
         if self.acked <= expected || self.acked + acked >= LONGEST_EPOCH * mss {

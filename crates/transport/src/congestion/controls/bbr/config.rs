@@ -22,7 +22,7 @@ pub struct BbrConfig {
     pub drain_gain: f64,
     /// Gain of the window after STARTUP, in [1, 10]; 2 (section 4.2.3.2).
     pub cwnd_gain: f64,
-    /// By which part packets leave more slowly than gain x bandwidth, in [0, 0.5]; 0.01 (Linux). Uno's published
+    /// The part by which packets leave more slowly than gain x bandwidth, in [0, 0.5]; 0.01 (Linux). Uno's published
     /// code: 0.
     pub pacing_margin: f64,
     /// Where the round-trip propagation time comes from; `measured` (section 4.1.2). Uno's published code: `given`.

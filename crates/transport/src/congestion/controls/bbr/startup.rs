@@ -2,10 +2,10 @@
 
 use super::Model;
 
-/// By how much the bandwidth must have grown for the pipe not to look full (section 4.3.2.2).
+/// The bandwidth must grow by this factor, or the pipe looks full (section 4.3.2.2).
 const GROWTH: f64 = 1.25;
 
-/// In how many round trips in a row it must not have grown so much (section 4.3.2.2).
+/// The pipe is full after this many round trips in a row without such growth (section 4.3.2.2).
 const ROUNDS: u8 = 3;
 
 /// Whether STARTUP has found all the bandwidth that there is.

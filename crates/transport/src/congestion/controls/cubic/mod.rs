@@ -43,7 +43,7 @@ pub struct CubicConfig {
     pub whole_packets: bool,
     /// Whether a mark cuts the window as a loss does (section 4.6); false: only losses do.
     pub ecn: bool,
-    /// So many packets a mark leaves at least, at least 1: 1 (RFC 3168 section 6.1.2); Linux leaves 2, as a loss does.
+    /// The fewest packets that a mark leaves, at least 1: 1 (RFC 3168 section 6.1.2); Linux leaves 2, as a loss does.
     pub min_cwnd: f64,
     /// How slow start ends before a loss; `plus_plus` (section 4.10). Linux: `linux`.
     pub hystart: HyStart,

@@ -124,7 +124,7 @@ fn by_the_older_rule_the_friendly_window_never_grows_as_reno() {
     while trip.now < end {
         trip.ack();
     }
-    // By now it is where it was before the cut.
+    // The window is now where it was before the cut.
     let before = trip.packets();
     near(before, 14.0 + 16.0 * 3.0 * 0.3 / 1.7, 0.6);
     let end = trip.now + trip.rtt * 10;

@@ -314,7 +314,7 @@ fn round_trips_before_a_time_out_cut_nothing_after_it() {
     assert!(control.last_rtt_min > control.rtt_base + Duration::from_ms(5));
     let now = acks.next(false).now;
     control.on_timeout(&timeout(now, now, Bytes::ZERO));
-    // Of a packet sent before: no window of data is over since.
+    // The packet was sent before: no window of data is over since.
     let mut ack = acks.next(false);
     (ack.now, ack.sent_at) = (now + Duration::from_ms(20), Time::ZERO);
     control.on_ack(&ack);

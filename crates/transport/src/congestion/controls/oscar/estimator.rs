@@ -63,10 +63,10 @@ pub(super) struct Estimate {
     pub(super) span: f64,
 }
 
-/// So many ACKs make a batch at least (algorithm 1, line 7).
+/// A batch has at least this many ACKs (algorithm 1, line 7).
 const FEWEST: u32 = 3;
 
-/// By so many ns at most a packet of a batch was overtaken: one that seems older left after a silence of the flow.
+/// A packet of a batch was overtaken by at most this many ns: one that seems older left after a silence of the flow.
 const MOST_OVERTAKEN: i32 = 1 << 27;
 
 /// The sums of a batch. Send times are nanoseconds in 32 bits, and wrap every 4.29 s (section 4.1.1); sums count from the

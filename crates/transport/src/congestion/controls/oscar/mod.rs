@@ -32,7 +32,7 @@ const STEEPEST_FALL: f64 = -0.9;
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Target {
-    /// So many base round trips of the flow.
+    /// A multiple of the base round trip of the flow.
     BaseRtts(f64),
     /// One base round trip and such a queue at the line rate.
     Queue(Bytes),
@@ -59,7 +59,7 @@ pub enum Signal {
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum BatchPeriod {
-    /// So many base round trips of the flow.
+    /// A multiple of the base round trip of the flow.
     BaseRtts(f64),
     /// A time.
     Time(Duration),
@@ -84,8 +84,8 @@ pub struct OscarConfig {
     pub hyper_increase: f64,
     /// Additive increase otherwise, as a part of the line rate, in [0, 1]; 0.001 (table 4).
     pub additive_increase: f64,
-    /// By how much the delay may exceed the base round trip and still mean that there is no queue: epsilon; 1 us (the paper
-    /// gives none; published code).
+    /// The most by which the delay may exceed the base round trip and still mean that there is no queue: epsilon; 1 us (the
+    /// paper gives none; published code).
     pub tolerance: Duration,
     /// How far below the target the delay must lie for a flow to accelerate; 0. Published code: 0.5 us.
     pub dead_band: Duration,

@@ -78,7 +78,7 @@ fn without_a_queue_the_share_grows_by_the_hyper_increase_alone() {
 #[test]
 fn below_the_target_the_larger_share_counts_and_at_it_the_smaller() {
     let params = params(&OscarConfig::default());
-    // By the window 0.2 / 1.25, by the rate 0.3.
+    // The share by the window is 0.2 / 1.25, that by the rate 0.3.
     near(params.next_share(0.0, &estimate(1.25 * BASE, 0.0, 0.2, 0.3)), 0.301, 1e-9);
     near(params.next_share(0.0, &estimate(1.25 * BASE, 0.0, 0.5, 0.3)), 0.401, 1e-9);
     near(params.next_share(0.0, &estimate(1.5 * BASE, 0.0, 0.3, 0.3)), 0.201, 1e-9);
@@ -176,7 +176,7 @@ fn one_way_a_queue_on_the_way_back_does_not_count() {
     let config = OscarConfig { signal: Signal::OneWay, ..OscarConfig::default() };
     let control = oscar(&config, &start());
     let way_back = control.params.way_back;
-    // Of 14,027.52 ns two links' worth of 4,096 B payload come on the way there alone, six at 327.68 ns.
+    // The base round trip is 14,027.52 ns; the way there alone has six transmissions of 4,096 B payload, 327.68 ns each.
     near(way_back.as_ps() as f64, (14_027_520.0 - 6.0 * 327_680.0) / 2.0, 1.0);
     let base = path().base_rtt;
     let late = |there: u64, back: u64| {

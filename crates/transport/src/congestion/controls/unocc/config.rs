@@ -74,11 +74,11 @@ pub enum EpochStart {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum EpochPeriod {
-    /// By the base round trip inside a datacenter, for both classes.
+    /// The base round trip inside a datacenter, for both classes.
     Constant,
-    /// By the measured round trip, scaled to a datacenter's: x BDP inside / BDP of the flow's class.
+    /// The measured round trip, scaled to a datacenter's: x BDP inside / BDP of the flow's class.
     Proportional,
-    /// By the flow's own base round trip: flows between datacenters react more rarely, as with Gemini. An ablation, not a reading of the paper:
+    /// The flow's own base round trip: flows between datacenters react more rarely, as with Gemini. An ablation, not a reading of the paper:
     /// it shows the worth of the same granularity.
     BaseRtt,
 }
@@ -221,7 +221,7 @@ pub struct QaConfig {
 pub enum QaPeriod {
     /// A rule.
     Rule(QaPeriodRule),
-    /// So many base round trips.
+    /// A multiple of the base round trip.
     BaseRtts(f64),
 }
 
