@@ -6,7 +6,8 @@ sizes      a file of more than 500 lines before its tests, a function of more th
            tests and docstrings)
 words      a name that tools/words.toml refuses
 jargon     a word that tools/words.toml refuses in the pages and in the comments of the source
-comments   a doc comment that begins with "The same" or "What": it must stand alone on the page that is made of it
+comments   a doc comment that begins with "The same" or "What": it must stand alone on the page that is made of it; or with "Of",
+           "By" or "So": the subject comes first
 unfilled   a line of a page where a table should have been put: "TABLE", or a name between @@
 sentences  a sentence of more than 30 words on the pages that a newcomer reads first
 typed      a number on the first pages that no command writes: outside code, and between no `<!-- made: ... -->` and `<!-- end -->`
@@ -38,6 +39,7 @@ PLAIN_PAGES = PAGES_WITHOUT_TYPED_NUMBERS | {"docs/src/five-minutes.md", "docs/s
 WORDS = tomllib.loads((ROOT / "tools/words.toml").read_text())
 ARROWS = tomllib.loads((ROOT / "tools/arrows.toml").read_text())
 NO_DOCUMENTATION = re.compile(r"\s*//[/!]\s*(The same|What)\b")
+NO_SUBJECT = re.compile(r"\s*//[/!]\s*(Of|By|So)\s")
 # A pattern that anything matches: names and places for anything.
 ANYTHING = re.compile(r"[\s(&,)|]*(?:(?:_|ref\b|mut\b|[a-z]\w*)[\s(&,)|]*)+")
 # A line of its own, and indented below it the modules, each after those that it may import.
@@ -123,7 +125,7 @@ def comments(path, source):
         return
     above = ""
     for n, line in enumerate(source.splitlines(), 1):
-        if NO_DOCUMENTATION.match(line) and not re.match(r"\s*//[/!]\s*\S", above):
+        if (NO_DOCUMENTATION.match(line) or NO_SUBJECT.match(line)) and not re.match(r"\s*//[/!]\s*\S", above):
             yield n, line.strip()
         above = line
 

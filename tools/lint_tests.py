@@ -86,6 +86,10 @@ class Text(unittest.TestCase):
         source = "/// The same as above.\nfn a() {}\n//! What is here.\n/// A sum.\n/// What else it is.\n// What a plain comment says.\n"
         self.assertEqual([line for line, _ in lint.comments("crates/a/src/b.rs", source)], [1, 3])
 
+    def test_a_doc_comment_begins_with_its_subject(self):
+        source = "/// Of a port.\nfn a() {}\n//! By host: its bytes.\n/// Bytes\n/// of it. So many.\n///\n/// So much.\n/// Often.\n// So it is.\n"
+        self.assertEqual([line for line, _ in lint.comments("crates/a/src/b.rs", source)], [1, 3, 7])
+
 
 class Unfilled(unittest.TestCase):
     def test_a_mark_that_stands_for_a_table_is_found_in_pages_only(self):
