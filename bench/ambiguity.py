@@ -1,5 +1,5 @@
-"""What each choice that the papers leave open does to the claims about Uno: flips one after the other, alone, in three scenarios,
-runs what the flip can reach under paired seeds, and writes the page docs/src/deviations/ambiguity.md. Four more tables: the first
+"""Measures the effect of each choice that the papers leave open on the claims about Uno. Flips one after the other, alone, in three
+scenarios, runs what the flip can reach under paired seeds, and writes the page docs/src/deviations/ambiguity.md. Four more tables: the first
 window (one BDP, the fair share) in every scenario that loses packets, what decides the burst of the sizes that the text names, what
 sets the profiles apart in the mixed incast, and the paths that UnoLB's flows use over time.
 

@@ -1,5 +1,5 @@
-"""Runs every built-in scenario under every scheme of its world and both profiles, seed 1, and compares each result with a committed list
-(bench/baseline/runs.tsv): digests and other single values in the clear, a hash of each object of the document that
+"""Runs every built-in scenario under every scheme of its world and both profiles, seed 1, and compares each result with a committed list.
+The list, bench/baseline/runs.tsv, has digests and other single values in the clear, and a hash of each object of the document that
 `farspan run --json` prints. Ends with 3 at a difference, and names its run and section.
 
 usage: baseline.py BINARY [--only PATTERN]... [--most-hops N] [--engine NAME] [--threads N] [--jobs N] [--write]

@@ -1,4 +1,4 @@
-"""Measures at which rates the emulator keeps up on this machine: a generator of UDP packets of 1,428 bytes, in bursts of two
+"""Measures at which rates the emulator keeps up on this machine. A generator sends UDP packets of 1,428 bytes, in bursts of two
 milliseconds, across stars whose shortest RTTs are 20 and 100 ms. Prints a row for each, and the load of the machine beside it.
 
 usage: emulator.py FARSPAN [--keep]     measures (root, Linux; 8 minutes); --keep: keeps the numbers in bench/emulator.json, and writes the

@@ -1,4 +1,4 @@
-"""Runs programs that know nothing of the emulator through it, and holds them to the model: round trips of ping, a million counted
+"""Runs programs that know nothing of the emulator through it, and holds them to the model. They are round trips of ping, a million counted
 datagrams, iperf3, a GiB by curl over IPv4 and IPv6, fragments. Prints a row for each, and ends with 1 where one breaks its bound. Needs
 ping, iperf3 and curl.
 

@@ -1,5 +1,5 @@
-"""Records what comes to a port of the emulator from a flow of the kernel's UnoCC, as its phantom queue marks it: when each packet came, how
-long it was, and whether it was marked. Writes crates/kernel/tests/all/arrivals.csv, to which a test holds the program of
+"""Records what comes to a port of the emulator from a flow of the kernel's UnoCC, as its phantom queue marks it. Writes when
+each packet came, how long it was, and whether it was marked, to crates/kernel/tests/all/arrivals.csv, to which a test holds the program of
 `farspan kernel mark`.
 
 usage: kernel_arrivals.py FARSPAN     root, on Linux; ten seconds

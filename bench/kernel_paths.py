@@ -1,5 +1,5 @@
-"""What a control in the kernel costs where nothing is in its way, one host with two peers at once, and UnoCC over a phantom queue of Linux
-beside one of the emulator. Writes the tables of docs/src/kernel-paths.md.
+"""The cost of a control in the kernel without a bottleneck, one host with two peers at once, and UnoCC over a phantom queue of Linux beside
+one of the emulator. Writes the tables of docs/src/kernel-paths.md.
 
 usage: kernel_paths.py FARSPAN [--only PART] [--minutes M]
                                               runs what is missing (root, Linux), keeps the numbers in bench/kernel_paths.json, and writes

@@ -1,5 +1,4 @@
-"""Controls on a link that loses data packets at random: the share of what the loss leaves of the link that a lone flow
-delivers, over loss rates and round trips, beside closed forms. Writes the table of docs/src/schemes/loss.md.
+"""Controls on a link that loses data packets at random. A lone flow delivers a share of what the loss leaves of the link, over loss rates and round trips, beside closed forms. Writes the table of docs/src/schemes/loss.md.
 
 usage: loss.py FARSPAN [--jobs N]      runs all, keeps the numbers in bench/loss.json and writes the page
        loss.py [--check]               writes the page from the kept numbers (or compares it)

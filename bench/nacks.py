@@ -1,4 +1,4 @@
-"""What the NACK of a trimmed packet does to a window, and how ports serve trimmed headers: an incast of 62 senders, 5 MB each, to another
+"""The effect of the NACK of a trimmed packet on a window, and of how ports serve trimmed headers. An incast of 62 senders, 5 MB each, to another
 site, over controls x rules x services, direct and through the streamlined proxy. Writes the table of docs/src/schemes/nacks.md.
 
 usage: nacks.py FARSPAN [--jobs N] [--limit S]      runs all, keeps the numbers in bench/nacks.json and writes the page

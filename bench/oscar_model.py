@@ -1,5 +1,5 @@
-"""How long OSCAR's long flow needs to take a link back when N short flows leave it: algorithms 1 and 2 of the OSCAR paper (NSDI 2026)
-in a model that shares no code with farspan. One FIFO port of 100 Gb/s, a base round trip of 12 us and packet times (section 6.3), packets
+"""How long OSCAR's long flow needs to take a link back when N short flows leave it, in a model that shares no code with
+farspan. Algorithms 1 and 2 of the OSCAR paper (NSDI 2026) with one FIFO port of 100 Gb/s, a base round trip of 12 us and packet times (section 6.3), packets
 of 1,000 B and 60 B of headers, an ACK a packet. The short flows come at 500 us and stop sending at the end of the burst.
 The end is swept over one batch of the long flow, in steps of a thirteenth, from where a batch begins.
 

@@ -1,4 +1,4 @@
-"""How long OSCAR's long flow needs to take its link back, by where in one of its batches a burst of short flows ends: in the simulator, and in
+"""How long OSCAR's long flow needs to take its link back, by where in one of its batches a burst of short flows ends. In the simulator, and in
 the model of bench/oscar_model.py, which shares no code with it. Writes the tables of docs/src/schemes/oscar.md.
 
 usage: oscar_phase.py FARSPAN [--jobs N]     runs all, keeps the numbers in bench/oscar_phase.json and writes the page

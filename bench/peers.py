@@ -1,4 +1,4 @@
-"""Runs the public htsim simulators and farspan in turn on one machine and on the same traffic; docs/src/peers.md says how
+"""Runs the public htsim simulators and farspan in turn on one machine and on the same traffic. docs/src/peers.md says how
 to build them and how to read the numbers.
 
 usage: peers.py FARSPAN [--uet DIR] [--csg DIR] [--rounds N] [--only NAME]... [--count] [--keep] [--work DIR] [-o FILE.json]

@@ -1,4 +1,4 @@
-"""Sets the profile `artifact` beside Uno's published code, on that code's own flow lists and with the arguments of its own
+"""Sets the profile `artifact` beside Uno's published code. Both run that code's own flow lists, with the arguments of its own
 scripts for figures 8, 9, 10 and 13; docs/src/published-code.md says how to build it, and is what this writes.
 
 usage: published.py FARSPAN CODE [--full] [--only CASE]... [--work DIR]     runs both, keeps the numbers in bench/published.json

@@ -1,5 +1,5 @@
-"""Where OSCAR and its rivals settle, beside closed forms: 25, 100 and 400 Gb/s, 2, 16 and 64 flows into one host, and how much of the first
-round trip a lone flow uses; and what one change does to cells that differ. Writes the tables of docs/src/schemes/settling.md.
+"""Where OSCAR and its rivals settle, beside closed forms. 25, 100 and 400 Gb/s, 2, 16 and 64 flows into one host, and how much of the first
+round trip a lone flow uses; and the effect of one change on cells that differ. Writes the tables of docs/src/schemes/settling.md.
 
 usage: settling.py FARSPAN [--jobs N]     runs all, keeps the numbers in bench/settling.json and writes the page; needs pyarrow, which
                                           `pip install pyarrow` brings

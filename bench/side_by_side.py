@@ -1,4 +1,4 @@
-"""Which of two builds is faster, where other work makes seconds come and go: both run at the same time on one core, which
+"""Which of two builds is faster, where other work makes seconds come and go. Both run at the same time on one core, which
 the system gives to each in turn for a few milliseconds, so that what slows one down slows down the other. The slower one
 ends alone: a ratio far from 1 is rougher.
 

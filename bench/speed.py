@@ -1,4 +1,4 @@
-"""Measures how fast the simulator is and writes the tables of docs/src/speed-measured.md: `farspan bench sim`, longer runs
+"""Measures how fast the simulator is and writes the tables of docs/src/speed-measured.md. These are `farspan bench sim`, longer runs
 on one and two threads, the cost as networks grow, bursts over two sites, and instructions a packet-hop.
 
 usage: speed.py BINARY [--repeat N] [-o FILE]

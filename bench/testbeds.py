@@ -1,4 +1,4 @@
-"""Gemini's testbeds: what flows get at a bottleneck inside a datacenter and between two, groups that join, unequal round trips, and pairs of
+"""Gemini's testbeds: shares of a bottleneck inside a datacenter and between two, groups that join, unequal round trips, and pairs of
 controls at one buffer. Writes the tables of docs/src/testbeds.md.
 
 usage: testbeds.py FARSPAN [--jobs N] [--only PREFIX]      runs all, or those whose names begin so, keeps the numbers in

@@ -1,9 +1,9 @@
-"""Writes what the book has from the program and from files: the scenario reference, the window curves, bars of a few small
+"""Writes the parts of the book that come from the program and from files. These are the scenario reference, the window curves, bars of a few small
 runs, what follows from docs/ledger.json (which `farspan reproduce --accept` writes), CITATION.cff from Cargo.toml, and the parts of pages between `<!-- made: ... -->` and `<!-- end -->`. Such a part is `constants NAME` (of a control, path
 selector or coding), `file PATH [ANCHOR]` (PATH from the page; ANCHOR between `ANCHOR:` and `ANCHOR_END:` in comments of it) or
 `detectors TABLE` (of frontier.py) or `kernel sums` and `kernel CONTROL` (of the runs in bench/kernel.json), or `deviations NAME...`:
 the constants of these controls, path selectors and codings in which the profiles differ, with the effects in bench/deviations.json,
-or `scenarios`, those that are built in, `peers` (of bench/peers.json), or `run COMMAND` and `lines 1-3,7 COMMAND`: a command of farspan in an empty folder and its output, all or some lines, and `run-2 COMMAND`: one that ends with 2. Seconds and
+or `scenarios`, those that are built in, `tree` (see tree.py), `peers` (of bench/peers.json), or `run COMMAND` and `lines 1-3,7 COMMAND`: a command of farspan in an empty folder and its output, all or some lines, and `run-2 COMMAND`: one that ends with 2. Seconds and
 memory in it are left out. The text itself stands in the page, so that a forge shows it too.
 
 usage: generate.py BINARY [--quick | --check]     --quick leaves the bars of small runs as they are; --check does so and writes
@@ -22,6 +22,7 @@ import tomllib
 
 import frontier
 import pictures
+import tree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BOOK = ROOT / "docs/src"
@@ -223,6 +224,8 @@ def part(page, kind, name=None, *more):
     """A part of a page, in Markdown."""
     if kind == "scenarios":
         return scenarios()
+    if kind == "tree":
+        return tree.tree()
     if kind == "peers":
         ours = dict(peers())["farspan"]
         return markdown(["simulator", "instructions a payload byte", "to farspan's"], [[of, f"{n:.2f}", f"{n / ours:.1f}"] for of, n in peers()])
@@ -268,7 +271,7 @@ def citation():
 def pages(binary):
     yield "../../CITATION.cff", citation()
     yield "scenario-reference.md", farspan(binary, "schema", "--markdown")
-    for page in [ROOT / "README.md", *sorted(BOOK.rglob("*.md"))]:
+    for page in [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted(BOOK.rglob("*.md"))]:
         if "<!-- made: " in page.read_text().replace(LEDGER, ""):
             yield os.path.relpath(page, BOOK), filled(page)
     for path in sorted(CURVES.glob("*curves__tests__*.snap")):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what `experiments/` says that papers state, where the papers are there: a number that is said to stand in a paper's text is found in that
+"""Checks what `experiments/` says that papers state, where the papers are there. A number that is said to stand in a paper's text is found in that
 section of it, with its unit. The program itself refuses what has not the form.
 
 usage: check_statements.py [ROOT] [--papers FOLDER]      exit 1: a line a mistake

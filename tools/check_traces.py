@@ -1,4 +1,4 @@
-"""Runs small scenarios with traces and checks the files: each record of a log against crates/trace/schema/qlog.json (and the
+"""Runs small scenarios with traces and checks the files. Each record of a log against crates/trace/schema/qlog.json (and the
 order of time), and the packet capture with tshark: no warning, no expert finding, fields as they were sent.
 
 usage: check_traces.py BINARY

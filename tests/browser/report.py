@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Opens a report in headless Chromium and uses it: python3 tests/browser/report.py target/release/farspan [--shots DIR]
+"""Opens a report in headless Chromium and uses it.
+
+   python3 tests/browser/report.py target/release/farspan [--shots DIR]
    or with --book DIR instead: takes the book's pictures, of the demo's report
 
 Drives chromedriver over loopback by the WebDriver protocol, with Python's own library alone. Without Chromium it says

@@ -1,4 +1,4 @@
-"""Installs farspan where there is next to nothing, and uses it: the static program in a root that holds it, /proc and /dev/null; the
+"""Installs farspan where there is next to nothing, and uses it. The static program in a root that holds it, /proc and /dev/null; the
 wheel in one of Debian 12 with Python 3.11 and pip. Neither has a compiler or a network. Prints sizes and seconds.
 
 usage: run.py [--must] [program] [wheel]     what `make dist` and `make wheel` left in out/dist; both where none is named

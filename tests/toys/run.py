@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many files it takes to add something: puts a toy of each kind (TOY.toml beside this file) into a copy of the checkout,
+"""Counts how many files it takes to add something. Puts a toy of each kind (TOY.toml beside this file) into a copy of the checkout,
 counts the files of source that it touches, and prints `git diff --stat`; then builds them all together, runs what holds every
 control, path selector, policy and kind of telemetry to its contract, and runs the program with each of them.
 

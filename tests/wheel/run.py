@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Python package of a control in a crate of its own: `farspan new --control` writes the crate, pip builds its wheel, and farspan in
+"""Builds and uses the Python package of a control in a crate of its own. `farspan new --control` writes the crate, pip builds its wheel, and farspan in
 Python knows the control by its name, in runs, in the processes of a sweep, and in the command.
 
 usage: run.py FARSPAN PYTHON     the command, and a Python with the package farspan of this checkout and maturin

@@ -1,5 +1,5 @@
-//! Converts files of other tools into farspan's: htsim's connection matrices and topologies, and the topologies, flows and
-//! settings of HPCC's simulator and of SimAI's fork of it.
+//! Converts files of other tools into farspan's: connection matrices and topologies of htsim, and runs of HPCC's simulator and
+//! of SimAI's fork of it.
 //!
 //! A connection matrix becomes a flow list. A topology becomes a topology file. A run becomes a scenario that uses both. Input
 //! that the tool's own loader would misread or ignore is refused. Every error names the file, the line, the problem and the cure.

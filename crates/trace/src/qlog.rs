@@ -1,5 +1,6 @@
-//! qlog, as JSON text sequences: draft-ietf-quic-qlog-main-schema-13, with the events of
-//! draft-ietf-quic-qlog-quic-events-12 where they fit, and a namespace of ours for what QUIC has not.
+//! qlog, as JSON text sequences (draft-ietf-quic-qlog-main-schema-13).
+//!
+//! It has the events of draft-ietf-quic-qlog-quic-events-12 where they fit, and a namespace of ours for what QUIC has not.
 //!
 //! | ours | qlog |
 //! |---|---|

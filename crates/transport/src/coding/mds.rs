@@ -1,5 +1,5 @@
-//! A systematic maximum-distance-separable (MDS) code: `x` data segments as they are, `y` parity segments, and any `x`
-//! of the `x + y` give the data back.
+//! Encoder and decoder of an MDS (maximum-distance-separable) code: any `x` of `x` data and `y` parity segments give the data
+//! back. It is systematic: data segments leave as they are.
 //!
 //! Parity `i` is the sum over `j` of c(i, j) x data `j` in GF(2^8), with
 //!

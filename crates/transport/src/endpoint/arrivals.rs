@@ -1,5 +1,4 @@
-//! Data packets that arrive at an endpoint: the receiving half, for those that are whole or trimmed, and blocks that wait; and headers
-//! of its own packets that come back.
+//! Data packets that arrive at an endpoint, whole or trimmed, blocks that wait, and headers of its own packets that come back.
 
 use super::timers::{Due, Timer};
 use super::{Endpoint, Event, MAX_HOSTS, is_live};

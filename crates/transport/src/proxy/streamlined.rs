@@ -1,4 +1,4 @@
-//! The streamlined proxy: one connection through it (section 5).
+//! The streamlined proxy: one connection through it, and early NACKs for packets that are trimmed or lost (section 5).
 //!
 //! A packet that comes from the sender goes on to the receiver as it is, and feedback of the receiver goes back. A packet that a
 //! port has trimmed on its way here becomes a NACK at once. Where ports drop, a [detector](super::detector) finds from the

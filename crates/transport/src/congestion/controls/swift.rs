@@ -1,5 +1,5 @@
-//! Swift: a target for the round trip that is longer for small windows; additive increase below it, and above it a cut in
-//! proportion to the excess, once a round trip.
+//! Swift: additive increase below a target for the round trip that is longer for small windows, above it a cut in proportion
+//! to the excess.
 //!
 //! Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter" (SIGCOMM 2020), algorithm 1 and
 //! its scaling of targets; csg-htsim's form of it, and the published code of OSCAR.

@@ -1,5 +1,5 @@
-//! Tests of controls: [`conforms`] checks the contract, [`window_curve`] and [`decisions`] show a window on its way through
-//! one script; and two paths and a stream of ACKs, for tests of single rules.
+//! Tests of controls. [`conforms`] checks the contract, [`window_curve`] and [`decisions`] show a window on its way through
+//! one script; two paths and a stream of ACKs serve tests of single rules.
 
 mod conformance;
 mod curves;

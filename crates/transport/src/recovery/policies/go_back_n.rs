@@ -1,5 +1,7 @@
-//! Go-back-N, as hosts with RDMA have it: the receiver takes packets in their order alone, drops what comes behind a gap, and
-//! says so once ([`FlowProfile::in_order`](crate::FlowProfile::in_order)); the sender then sends everything again from there on.
+//! Go-back-N, as hosts with RDMA have it: the sender sends everything again from a gap on.
+//!
+//! The receiver takes packets in their order alone, drops what comes behind a gap, and says so once
+//! ([`FlowProfile::in_order`](crate::FlowProfile::in_order)).
 //!
 //! InfiniBand's reliable connections (and RoCE): one NAK of a sequence error, then silence until the packet comes that is due.
 //! What such a NACK does to the window of packets is the sender's (`sender/nacks.rs`). Here is what stands behind it: one time-out
