@@ -44,6 +44,7 @@ lint:
 	python3 tools/lint.py $(LINTS)
 	python3 tools/test_check_statements.py
 	python3 tools/check_statements.py
+	python3 docs/test_tree.py
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --no-default-features $(WITH_KERNEL) --locked -- -D warnings
 	RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__ \

@@ -101,12 +101,17 @@ def tree():
     return "\n".join(lines)
 
 
+def made():
+    """The page with its tree as it must be."""
+    write = lambda mark: f"{mark[1]}\n{tree()}\n{mark[2]}"
+    return re.sub(r"(?s)(<!-- made: tree -->\n).*?(<!-- end -->\n)", write, PAGE.read_text())
+
+
 def main(*options):
-    text = PAGE.read_text()
-    made = re.sub(r"(?s)(<!-- made: tree -->\n).*?(<!-- end -->\n)", lambda mark: f"{mark[1]}\n{tree()}\n{mark[2]}", text)
+    text = made()
     if "--check" not in options:
-        PAGE.write_text(made)
-    elif made != text:
+        PAGE.write_text(text)
+    elif text != PAGE.read_text():
         sys.exit("the tree in ARCHITECTURE.md is out of date: run docs/tree.py")
 
 

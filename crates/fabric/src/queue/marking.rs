@@ -1,4 +1,6 @@
 //! Congestion marks: RED and step thresholds on the real queue, RED on a phantom counter.
+//!
+//! Its page: `docs/src/schemes/ports.md`.
 
 use super::phantom::{PhantomModel, PhantomQueue};
 use crate::port_config::{Marker, PortConfig, Red};

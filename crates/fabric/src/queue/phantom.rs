@@ -1,4 +1,6 @@
 //! The phantom queue: a counter of bytes that drains more slowly than the link, so that marks come before a queue forms.
+//!
+//! Its page: `docs/src/schemes/ports.md`.
 
 use crate::port_config::Phantom;
 use farspan_units::{Bytes, Duration, Rate, Time};

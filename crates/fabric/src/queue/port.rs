@@ -1,4 +1,6 @@
 //! A port: buffer x markers x overflow x service, at the end of one link.
+//!
+//! Its page: `docs/src/schemes/ports.md`.
 
 mod change;
 mod counters;

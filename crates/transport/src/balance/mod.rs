@@ -5,6 +5,8 @@
 //!
 //! Adding a path selector: write its file in `balancers/`, then one line in the registry at the end of `balancers/mod.rs`,
 //! which enrols it in the conformance tests.
+//!
+//! Its page: `docs/src/schemes/balance.md`.
 
 mod balancers;
 mod contract;

@@ -14,6 +14,8 @@
 //! code fills blocks up). Parity is as long as the longest segment of its block.
 //!
 //! Left out: the arithmetic on bytes, and what it costs.
+//!
+//! Its page: `docs/src/schemes/unorc.md`.
 
 use crate::registry::ConfigError;
 use core::num::NonZeroU8;

@@ -12,6 +12,8 @@
 //! 1995, section 3). Scaling column `j` by b_j keeps that and makes the first row all ones: the first parity is the XOR
 //! of the data, and codes with one parity multiply nothing. c(i, j) does not depend on x and y: a code with fewer
 //! segments is one with more whose other data is zero.
+//!
+//! Its page: `docs/src/schemes/unorc.md`.
 
 use super::gf256::{self, Kernel, combine};
 use alloc::vec::Vec;

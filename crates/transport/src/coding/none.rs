@@ -1,4 +1,6 @@
 //! The null coding: a message is its segments, and each of them must arrive.
+//!
+//! Its page: `docs/src/schemes/unorc.md`.
 
 use crate::registry::ConfigError;
 

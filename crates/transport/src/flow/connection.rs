@@ -1,4 +1,6 @@
 //! TCP's connections beside their congestion control: a message needs nothing of it.
+//!
+//! Its page: `docs/src/schemes/tcp.md`.
 
 use farspan_units::Bytes;
 

@@ -6,6 +6,8 @@
 //! Where the room is bounded, each flow may have so many packets here that have not been sent on. The sender knows that number
 //! from the start, and each ACK of the proxy says up to which packet it may send. When the room grows without an ACK to say
 //! so, the proxy says it by itself, at the latest when half of the room is new.
+//!
+//! Its page: `docs/src/schemes/proxy.md`.
 
 use super::Waiting;
 use crate::flow::message::Trimmed;

@@ -7,6 +7,8 @@
 //!
 //! The decentralised variant has no list of hosts: each incast probes two candidates, and takes the better one (power of two
 //! choices; Mitzenmacher, IEEE TPDS 2001).
+//!
+//! Its page: `docs/src/schemes/proxy-planner.md`.
 
 use alloc::vec::Vec;
 use farspan_units::{Bytes, Duration, HostId, Purpose, Random, Rate};

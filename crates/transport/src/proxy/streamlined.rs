@@ -3,6 +3,8 @@
 //! A packet that comes from the sender goes on to the receiver as it is, and feedback of the receiver goes back. A packet that a
 //! port has trimmed on its way here becomes a NACK at once. Where ports drop, a [detector](super::detector) finds from the
 //! numbers of transmissions which are lost, and the NACK names those.
+//!
+//! Its page: `docs/src/schemes/proxy.md`.
 
 use super::LossDetection;
 use super::detector::{LostNumbers, PerFlow, PerPath, PerPathConfig};

@@ -4,6 +4,8 @@
 //! A [`Frame`] leaves ahead of everything that waits, but not inside the packet in service, takes [`FRAME_SIZE`] on the
 //! wire, and acts at the far end when the packet that it is sending has left. Each pause ends by a frame of its own. Left
 //! out: pauses that run out by themselves, and frames that are lost: faults of a link take packets alone.
+//!
+//! Its page: `docs/src/schemes/pfc.md`.
 
 use crate::network::Tier;
 use crate::queue::port::Gate;

@@ -13,6 +13,8 @@
 //! takes none and is below its threshold by an offset, or takes nothing of the shared part. What is shared is what reserves
 //! and headroom leave of the buffer. This is the arrangement of the switches of HPCC (SIGCOMM 2019), whose published code
 //! OSCAR's follows.
+//!
+//! Its page: `docs/src/schemes/pfc.md`.
 
 use super::pause::{FRAME_SIZE, PauseConfig};
 use crate::network::{Network, Tier};

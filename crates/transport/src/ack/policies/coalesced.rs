@@ -17,6 +17,8 @@
 //! The packet that opens a gap, the first to come out of order, may be acknowledged at once as well (`gap`), as RFC 5681
 //! has it, so that recovery learns early of a loss. Not each one above the gap: packets of a sprayed flow are seldom in
 //! order. The published code does not look at gaps.
+//!
+//! Its page: `docs/src/schemes/recovery.md`.
 
 use crate::ack::contract::{AckPolicy, Arrival, Release};
 use crate::registry::ConfigError;

@@ -11,6 +11,8 @@
 //! RFC 7323's echoes that of the first: a round trip holds no wait for a second packet, but that of an ACK whose delay ran
 //! out holds the delay. Left out: Linux's shorter delay where packets come fast, and its return to quick ACKs after an
 //! idle time.
+//!
+//! Its page: `docs/src/schemes/recovery.md`.
 
 use crate::ack::contract::{AckPolicy, Arrival, Release};
 use crate::registry::ConfigError;

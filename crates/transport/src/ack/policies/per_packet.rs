@@ -2,6 +2,8 @@
 //!
 //! The null ACK policy, and what Uno, Gemini and their rivals assume: each packet's round trip and mark come back by
 //! themselves.
+//!
+//! Its page: `docs/src/schemes/recovery.md`.
 
 use crate::ack::contract::AckPolicy;
 use crate::registry::ConfigError;

@@ -5,6 +5,8 @@
 //!
 //! The entropy follows from the flow's number alone. Hosts that number flows by themselves give equal ones to flows of equal
 //! numbers: what hashes them must also hash who sends, as addresses or ports of a real network do.
+//!
+//! Its page: `docs/src/schemes/ecmp.md`.
 
 use crate::balance::contract::{Balance, BalancerStart, Entropy};
 use crate::registry::ConfigError;

@@ -5,6 +5,8 @@
 //! some congested rounds in a row the flow takes another path, after fewer of them if nothing is in flight; after a
 //! time-out it does so at once, and then leaves congestion alone for a while. A NACK, or a loss found from later ACKs,
 //! counts as a time-out. Left out: whether the control asks for PLB (in Linux only DCTCP does).
+//!
+//! Its page: `docs/src/schemes/plb.md`.
 
 use crate::balance::contract::{Balance, BalancerStart, Entropy, PathSample};
 use crate::registry::ConfigError;

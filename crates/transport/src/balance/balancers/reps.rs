@@ -14,6 +14,8 @@
 //! the ACK names used as often (`usable_lifetime`), which gathers a flow on few paths.
 //!
 //! [`reps_early`](super::reps_early) is the version before.
+//!
+//! Its page: `docs/src/schemes/reps.md`.
 
 use super::cache::Cache;
 use crate::balance::contract::{Balance, BalancerStart, Entropy, PathSample};

@@ -7,6 +7,8 @@
 //!
 //! Entropies begin at 0 for every flow: switches hash the flow, too, so that equal entropies are unequal paths.
 //! [`reps`](super::reps) is the final version.
+//!
+//! Its page: `docs/src/schemes/reps-early.md`.
 
 use super::cache::Cache;
 use crate::balance::contract::{Balance, BalancerStart, Entropy, PathSample};

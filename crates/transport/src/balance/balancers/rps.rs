@@ -3,6 +3,8 @@
 //! Dixit et al., "On the Impact of Packet Spraying in Data Center Networks" (INFOCOM 2013): each packet takes a path at
 //! random, independently and uniformly. Here it takes a random entropy, which the switches hash, so that spraying is as
 //! even over paths as their hashes are. Left out: switches that spray by themselves.
+//!
+//! Its page: `docs/src/schemes/rps.md`.
 
 use crate::balance::contract::{Balance, BalancerStart, Entropy};
 use crate::registry::ConfigError;

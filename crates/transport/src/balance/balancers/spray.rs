@@ -5,6 +5,8 @@
 //! for itself instead.
 //!
 //! With a [penalty](PenaltyConfig), as NDP has it, rounds leave out entropies whose packets are trimmed much oftener than others.
+//!
+//! Its page: `docs/src/schemes/spray.md`.
 
 use crate::balance::contract::{Balance, BalancerStart, Entropy, PathSample};
 use crate::registry::ConfigError;

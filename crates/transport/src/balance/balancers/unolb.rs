@@ -4,6 +4,8 @@
 //! 4.2 and Algorithm 2. The algorithm's single `last_reroute` is kept for each subflow: with one for the whole flow, a
 //! failed link that carries several subflows would take as many round trips to be left. Left out: paths that an
 //! operator assigns; a path is an entropy here.
+//!
+//! Its page: `docs/src/schemes/unolb.md`.
 
 use crate::balance::contract::{Balance, BalancerStart, Entropy, PathSample};
 use crate::registry::ConfigError;

@@ -4,6 +4,8 @@
 //! point is RED at the ports, the notification point is [the receiver](crate::CnpConfig).
 //!
 //! Left out: any reaction to losses, for the paper's network has none.
+//!
+//! Its page: `docs/src/schemes/dcqcn.md`.
 
 use crate::congestion::contract::{
     Ack, Cnp, Congestion, Decision, Ecn, NackRule, Needs, Sent, SignalBytes, Start,

@@ -4,6 +4,8 @@
 //! state machine (every packet has its own ACK here, with its own echo), and TCP's delayed ACKs. The start of the
 //! average depends on the first window (see [`DctcpConfig::alpha_start`]); in a scenario that starts with a whole
 //! bandwidth-delay product the RFC's value would halve every flow at its first mark.
+//!
+//! Its page: `docs/src/schemes/dctcp.md`.
 
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};

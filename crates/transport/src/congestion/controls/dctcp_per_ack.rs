@@ -5,6 +5,8 @@
 //! later ACKs, which these senders do not look for, counts as a NACK. Left out: DCTCP's average share of marked bytes
 //! (RFC 8257), since each mark counts by itself here; slow start, since the first window is one bandwidth-delay product;
 //! pacing and RFC 7661's check that the window is used, of which the paper says nothing.
+//!
+//! Its page: `docs/src/schemes/dctcp-per-ack.md`.
 
 use crate::congestion::contract::{
     Ack, Congestion, Decision, Ecn, Loss, Nack, NackRule, Needs, SignalBytes, Start, Timeout,

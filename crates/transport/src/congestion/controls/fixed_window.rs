@@ -2,6 +2,8 @@
 //!
 //! It ignores marks, losses and NACKs. For calibration: a lone flow whose window is its bandwidth-delay product runs at
 //! line rate over an empty network.
+//!
+//! Its page: `docs/src/schemes/fixed-window.md`.
 
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::path::Path;

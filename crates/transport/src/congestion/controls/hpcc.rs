@@ -6,6 +6,8 @@
 //!
 //! Left out: the identifier of the path in the header, by which a sender would notice another path of the same length; any
 //! reaction to losses, for the paper's network has none.
+//!
+//! Its page: `docs/src/schemes/hpcc.md`.
 
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::lowered::Lowered;

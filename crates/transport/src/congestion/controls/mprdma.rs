@@ -6,6 +6,8 @@
 //! A NACK counts as a mark. Left out: MP-RDMA's own paths (a path selector chooses them here), its out-of-order
 //! control, and its recovery (Uno's evaluation runs the loop over time-outs for each packet, which do not move the
 //! window).
+//!
+//! Its page: `docs/src/schemes/mprdma.md`.
 
 use crate::congestion::contract::{
     Ack, Congestion, Decision, Ecn, Nack, NackRule, Needs, SignalBytes, Start,

@@ -8,6 +8,8 @@
 //! Nor does one whose header came back earn a pull. It waits for the next one that comes, so that an incast is not repeated, but for two
 //! cases (section 3.2.4; csg-htsim `processRTS`), in which its credit comes back at once: nothing else is under way that could bring a
 //! pull; or so many of the last packets were acknowledged that a path is bad, and not the receiver's link full.
+//!
+//! Its page: `docs/src/schemes/ndp.md`.
 
 use crate::congestion::contract::{
     Ack, Congestion, Decision, Ecn, Floor, Loss, Nack, NackCause, NackRule, Needs, Pull, Sent, SignalBytes,

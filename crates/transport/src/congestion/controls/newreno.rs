@@ -2,6 +2,8 @@
 //!
 //! RFC 5681 and RFC 6582, with bytes counted (RFC 3465); the recovery that finds losses is the sender's. With `ecn` a mark
 //! is answered as a loss is, once a window (RFC 3168 section 6.1.2). A NACK, which TCP does not know, counts as a loss.
+//!
+//! Its page: `docs/src/schemes/newreno.md`.
 
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};

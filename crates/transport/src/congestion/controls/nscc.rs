@@ -3,6 +3,8 @@
 //! The sender's control of Ultra Ethernet, as the public code of uet-htsim runs and scales it: gains are those of a network
 //! of 100 Gb/s and 12 us, times the ratio of bandwidth-delay products. Increases are saved up and taken every eight packets
 //! or each round trip. Left out: the receiver's credit, and RTS packets.
+//!
+//! Its page: `docs/src/schemes/nscc.md`.
 
 use crate::congestion::contract::{
     Ack, Congestion, Decision, Ecn, Loss, Nack, NackCause, NackRule, Needs, SignalBytes, Start, Timeout,

@@ -5,6 +5,8 @@
 //! one rate have it for their target: so they share alike.
 //!
 //! Left out: what the paper keeps of Swift, its reaction to losses and the delay at the hosts.
+//!
+//! Its page: `docs/src/schemes/poseidon.md`.
 
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::path::Path;

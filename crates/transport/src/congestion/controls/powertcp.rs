@@ -3,6 +3,8 @@
 //! Addanki, Michel and Schmid, "PowerTCP: Pushing the Performance Limits of Datacenter Networks" (NSDI 2022), algorithm 1.
 //!
 //! Left out: any reaction to losses, of which the algorithm says nothing.
+//!
+//! Its page: `docs/src/schemes/powertcp.md`.
 
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::power::{PowerParams, PowerWindow};

@@ -2,6 +2,8 @@
 //!
 //! The oracle of OSCAR (NSDI 2026, figure 3): window and rate move to their targets when the script says so, so that delay,
 //! its gradient and the queue show what signals are worth, without a control that follows them.
+//!
+//! Its page: `docs/src/schemes/scripted.md`.
 
 use crate::congestion::contract::{
     Ack, Congestion, Decision, Ecn, NackRule, Needs, Sent, SignalBytes, Start,

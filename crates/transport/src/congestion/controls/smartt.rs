@@ -4,6 +4,8 @@
 //! REPS paper runs every path selector (its section 3.0.1 adds the wait before a decrease). Each ACK is one of four
 //! cases: marked or not, below the target round trip or not. Where the report leaves a constant open, the artifact of
 //! the later REPS paper has it. Left out: its ablations (decrease by marks alone, by round trips alone).
+//!
+//! Its page: `docs/src/schemes/smartt.md`.
 
 use crate::congestion::contract::{
     Ack, Congestion, Decision, Ecn, Loss, Nack, NackCause, NackRule, Needs, SignalBytes, Start, Timeout,

@@ -5,6 +5,8 @@
 //! its scaling of targets; csg-htsim's form of it, and the published code of OSCAR.
 //!
 //! Left out: the window of the end hosts, whose delays are not part of round trips here.
+//!
+//! Its page: `docs/src/schemes/swift.md`.
 
 use crate::congestion::contract::{
     Ack, Congestion, Decision, Ecn, Loss, Nack, NackRule, Needs, SignalBytes, Start, Timeout,

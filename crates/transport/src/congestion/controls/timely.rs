@@ -4,6 +4,8 @@
 //! no unique fixed point (Zhu et al., CoNEXT 2016).
 //!
 //! Left out: any reaction to losses, for the paper's network has none.
+//!
+//! Its page: `docs/src/schemes/timely.md`.
 
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::signals::DataWindow;

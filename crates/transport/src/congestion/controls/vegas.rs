@@ -4,6 +4,8 @@
 //! Linux (`tcp_vegas`), which is what testbeds run: the smallest of a round trip's samples stands for it, a round trip with
 //! fewer than three grows as Reno, and slow start doubles each round trip, not each second one. Losses and time-outs are
 //! Reno's (RFC 5681); a NACK, which Vegas does not know, counts as a loss. Marks mean nothing to it.
+//!
+//! Its page: `docs/src/schemes/vegas.md`.
 
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};

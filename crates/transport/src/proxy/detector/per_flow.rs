@@ -12,6 +12,8 @@
 //! the first packet that is not settled a clear bit is a declared loss, above it one that may still come.
 //!
 //! Left out: packets that the network duplicates. The second one of a packet below the window counts as a false loss.
+//!
+//! Its page: `docs/src/schemes/loss-detector.md`.
 
 use super::arrivals::ArrivalMap;
 use super::reordering::Reordering;

@@ -3,6 +3,8 @@
 //! Packets of one path stay in order: each of its queues is first in, first out. So the first number that is skipped is a
 //! loss, and it is found at the very next packet of its path. Numbers have 16 bits and wrap; they compare as serial
 //! numbers (RFC 1982), and at most 2^15 packets in a row can be missing.
+//!
+//! Its page: `docs/src/schemes/loss-detector.md`.
 
 use crate::registry::ConfigError;
 use alloc::boxed::Box;

@@ -7,6 +7,8 @@
 //! What such a NACK does to the window of packets is the sender's (`sender/nacks.rs`). Here is what stands behind it: one time-out
 //! for the flow, which starts when a packet leaves an idle flow (RFC 6298, 5.1), restarts with each ACK of new data (5.3), and
 //! doubles each time it runs out (5.5) until such an ACK comes. When it runs out, all that is in flight is lost.
+//!
+//! Its page: `docs/src/schemes/recovery.md`.
 
 use crate::recovery::contract::{Acked, Expired, Recover, Verdict};
 use crate::recovery::rtt::RttEstimate;

@@ -2,6 +2,8 @@
 //!
 //! Uno, section 4.2 ("sender time-outs"), per packet as in its published code. It is what [`Recover`] does unless a
 //! policy says otherwise.
+//!
+//! Its page: `docs/src/schemes/recovery.md`.
 
 use crate::recovery::contract::Recover;
 use farspan_units::Time;

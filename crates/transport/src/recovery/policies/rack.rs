@@ -11,6 +11,8 @@
 //! of them. Of an ACK for several packets, round trip and reordering are those of the packet that it echoes: what others
 //! would say comes later. Left out: the one second before the first RTT sample: the first probe leaves when the time-out
 //! runs out.
+//!
+//! Its page: `docs/src/schemes/recovery.md`.
 
 use crate::recovery::contract::{Acked, Expired, Recover, Verdict};
 use crate::recovery::rtt::{RttEstimate, Smoothed};

@@ -7,6 +7,8 @@
 //! otherwise; an episode of loss ends as Linux ends its recovery, when all that was sent before it began is acknowledged. A NACK
 //! counts as a loss found without a time-out. Of what Linux adds to the draft there is, by a parameter, extra room for aggregated
 //! ACKs. Left out: its long-term bandwidth against policers, and windows rounded up to an even number of packets.
+//!
+//! Its page: `docs/src/schemes/bbr.md`.
 
 mod aggregation;
 mod config;

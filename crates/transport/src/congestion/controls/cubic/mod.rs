@@ -3,6 +3,8 @@
 //! RFC 9438; HyStart++ is RFC 9406. The window and its targets are real numbers: kept in whole bytes, the cube is late by
 //! many round trips near its plateau, where it moves by less than a byte an ACK. Left out: the undoing of cuts that turn
 //! out spurious (section 4.9). A NACK, which TCP does not know, counts as a loss.
+//!
+//! Its page: `docs/src/schemes/cubic.md`.
 
 mod hystart;
 #[cfg(test)]

@@ -9,6 +9,8 @@
 //!
 //! In Algorithm 1 as printed the increase stands in the branch of a congested window; the text ("when there is no
 //! congestion indication") and figure 7 place it where it is here.
+//!
+//! Its page: `docs/src/schemes/gemini.md`.
 
 use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, NackRule, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};

@@ -4,6 +4,8 @@
 //! appendix A.1, and its published code. Bytes are those on the wire (a window of payload would be some percent wider).
 //!
 //! Left out: any reaction to losses, of which the delay tells (appendix A.1).
+//!
+//! Its page: `docs/src/schemes/oscar.md`.
 
 mod estimator;
 

@@ -8,6 +8,8 @@
 //! that needs the network's configuration (phantom queues are the ports'), slow start (the paper has none) and any
 //! reaction of the window to a loss other than Quick Adapt's. The published code also limits how often the pacing rate
 //! changes (every base RTT / 20), which is not reproduced.
+//!
+//! Its page: `docs/src/schemes/unocc.md`.
 
 mod config;
 
