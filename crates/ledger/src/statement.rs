@@ -22,11 +22,11 @@ pub enum Source {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Comparison {
-    /// So many percent lower, faster, better: of a cost.
+    /// A percentage by which a cost is lower, faster or better.
     Lower,
-    /// So many percent higher, more, longer.
+    /// A percentage by which a value is higher, more or longer.
     Higher,
-    /// So many times.
+    /// A factor.
     Times,
 }
 

@@ -73,11 +73,11 @@ pub enum Rule {
     Band(Option<f64>, Option<f64>),
 }
 
-/// So far from a printed value may one that holds be.
+/// A value that holds is at most this far from the printed one.
 const NEAR: f64 = 0.25;
-/// So much of the logarithm of a printed factor may one that is close lack, or have more.
+/// A close factor differs from the printed one by at most this part of the printed one's logarithm.
 const CLOSE_FACTOR: f64 = 0.25;
-/// So far from 1 may a ratio be that is close to equal.
+/// A ratio that is close to equal is at most this far from 1.
 const CLOSE_EQUAL: f64 = 0.05;
 /// A ratio up to this one is no difference: a word such as *clearly* has no direction there.
 const SAME: f64 = 1.02;

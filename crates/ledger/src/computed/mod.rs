@@ -57,7 +57,7 @@ pub enum Subject {
 pub enum Level {
     /// A value, in the unit of the probe.
     Value(f64),
-    /// So many times the mean of the same values in a period.
+    /// A multiple of the mean of the same values in a period.
     OfMean(f64, Period),
 }
 
