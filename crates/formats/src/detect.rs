@@ -1,4 +1,4 @@
-//! The format that a file seems to have, by its first lines: for a message about one that is not what it was given for.
+//! Detects the format of a file by its first lines: for a message about one that is not what it was given for.
 
 use std::fmt;
 

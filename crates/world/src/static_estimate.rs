@@ -1,4 +1,4 @@
-//! Estimated cost of a run, before it runs.
+//! Packet-hops and memory of a run, counted from its scenario before it runs.
 
 use crate::assemble::World;
 use crate::memory::{OF_FLOW, OF_SAMPLE};

@@ -1,4 +1,4 @@
-//! The cost of a run on this machine, before it runs.
+//! The cost of a run on this machine, by a trial before it runs.
 
 use crate::assemble::usual_nic;
 use crate::clock::{cpu_time, now};

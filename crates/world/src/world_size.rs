@@ -1,4 +1,4 @@
-//! How large a world will be, before it is built.
+//! The links and flows of a world, counted before it is built.
 
 use crate::assemble::World;
 use farspan_scenario::{Resolved, ScenarioError};

@@ -8,7 +8,7 @@ use super::recorder;
 use super::state::{Facts, Folder, Held, HostFacts, Verdict};
 use super::sys::{packet_socket, run_in_real_time};
 use super::tun::Tun;
-use super::tun_loop::{PRIORITY, Pump};
+use super::tun_loop::{PRIORITY, TunLoop};
 use super::{probe, processor};
 use crate::address::{v4, v6};
 use crate::engine::{Engine, LARGEST_PACKET, Observer, PathTable};
@@ -137,7 +137,7 @@ pub struct Session {
     facts: Facts,
     folder: Folder,
     held: Held,
-    pump: Pump,
+    tun_loop: TunLoop,
     sockets: probe::Sockets,
 }
 
@@ -184,8 +184,8 @@ impl Session {
             }
         };
         let judge = Judge::new(Bound::of_rtt(paths.shortest_rtt()));
-        let pump = Pump::new(Engine::new(&world.spec), judge, tuns, paths);
-        Ok(Self { name: name.clone(), facts, folder, held, pump, sockets })
+        let tun_loop = TunLoop::new(Engine::new(&world.spec), judge, tuns, paths);
+        Ok(Self { name: name.clone(), facts, folder, held, tun_loop, sockets })
     }
 
     /// The hosts: their devices, the sockets of probes, and whether queues lie before the devices.
@@ -214,12 +214,12 @@ impl Session {
 
     /// Lets a table choose the links of the flows that it names.
     pub fn choose_paths(&mut self, table: PathTable) {
-        self.pump.engine.choose_paths(table);
+        self.tun_loop.engine.choose_paths(table);
     }
 
     /// Shows what hosts send, and what happens to packets at ports, to `observer`, on the thread that moves them: it must be quick.
     pub fn observe(&mut self, observer: Observer) {
-        self.pump.engine.observe(observer);
+        self.tun_loop.engine.observe(observer);
     }
 
     /// Moves packets until `is_over` says so; gives the results of the time since.
@@ -235,16 +235,16 @@ impl Session {
         let processor = self.facts.processor;
         processor::stay_off(processor);
         let (ended, recorded) = std::thread::scope(|scope| {
-            let (pump, sockets) = (&mut self.pump, &self.sockets);
+            let (tun_loop, sockets) = (&mut self.tun_loop, &self.sockets);
             let recorder = file.as_ref().map(|file| {
                 let (to, from) = std::sync::mpsc::sync_channel(recorder::MOST_WAITING);
-                pump.engine.capture(world.spec.trace.ports.iter().copied(), to);
+                tun_loop.engine.capture(world.spec.trace.ports.iter().copied(), to);
                 scope.spawn(move || recorder::record(&world.spec, &comment, file, &from))
             });
             let (stop, state, due) = (&stop, &state, &due);
             let mover = scope.spawn(move || {
                 processor::stay_on(processor);
-                Captures(pump).0.run(stop, state);
+                Captures(tun_loop).0.run(stop, state);
             });
             scope.spawn(move || {
                 processor::stay_on(processor);
@@ -265,18 +265,18 @@ impl Session {
                 .map_or(Ok(()), |recorded| recorded.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             (ended, recorded)
         });
-        let end = self.pump.now();
-        self.pump.engine.advance(end);
+        let end = self.tun_loop.now();
+        self.tun_loop.engine.advance(end);
         let uncounted = self.count_at_hosts();
-        self.pump.judge.probes = due.into_inner();
+        self.tun_loop.judge.probes = due.into_inner();
         match before.and_then(|before| Ok(self.drops()?.saturating_sub(before))) {
-            Ok(drops) => self.pump.judge.unread_drops = drops,
+            Ok(drops) => self.tun_loop.judge.unread_drops = drops,
             Err(error) => {
                 let failure = format!("packets that devices dropped could not be counted: {error}");
-                self.pump.judge.failure.get_or_insert(failure);
+                self.tun_loop.judge.failure.get_or_insert(failure);
             }
         }
-        self.pump.judge.steal_share =
+        self.tun_loop.judge.steal_share =
             processors.zip(ProcessorTime::now()).map(|(before, after)| after.stolen_since(before));
         let mut finished = self.finish(resolved, world, end);
         let warnings = &mut finished.results.summary.warnings;
@@ -313,14 +313,14 @@ impl Session {
         let until = monotonic_ns() + LONGEST_EMPTYING.as_ns();
         while left.iter().any(|(.., counts)| counts.packets > 0) && monotonic_ns() < until {
             sleep_until(monotonic_ns() + LOOK.as_ns());
-            self.pump.count_at_hosts();
+            self.tun_loop.count_at_hosts();
             for (_, namespace, counts) in left.iter_mut().filter(|(.., counts)| counts.packets > 0) {
                 *counts = host_queue::counts(namespace).unwrap_or(*counts);
             }
         }
-        self.pump.count_at_hosts();
+        self.tun_loop.count_at_hosts();
         for (host, _, QueueCounts { packets, dropped }) in left {
-            self.pump.engine.count_at_host(host, packets, dropped);
+            self.tun_loop.engine.count_at_host(host, packets, dropped);
         }
         warnings
     }
@@ -334,23 +334,23 @@ impl Session {
     }
 
     fn finish(mut self, resolved: &Resolved, world: &World, end: Time) -> Finished {
-        let verdict = self.pump.verdict(end);
-        let outcome = self.pump.engine.outcome(end);
+        let verdict = self.tun_loop.verdict(end);
+        let outcome = self.tun_loop.engine.outcome(end);
         // Real packets have a file of their own.
         let mut world = world.clone();
         world.spec.trace = Trace::default();
         let mut results = Results::of(resolved, &world, ("emulated", 1), outcome);
-        results.summary.packets = self.pump.engine.sums();
+        results.summary.packets = self.tun_loop.engine.sums();
         let void = verdict.void.then(|| format!("the emulation is void: {}", verdict.reasons.join("; ")));
         results.summary.warnings.extend(void);
-        results.summary.warnings.extend_from_slice(self.pump.engine.warnings());
+        results.summary.warnings.extend_from_slice(self.tun_loop.engine.warnings());
         results.summary.emulation = Some(verdict);
         Finished { results, folder: self.folder, _held: self.held }
     }
 }
 
-/// A pump whose captures end with its run, however that ends: who writes them waits for the end.
-struct Captures<'a>(&'a mut Pump);
+/// A loop whose captures end with its run, however that ends: who writes them waits for the end.
+struct Captures<'a>(&'a mut TunLoop);
 
 impl Drop for Captures<'_> {
     fn drop(&mut self) {

@@ -1,4 +1,4 @@
-//! The loop: one thread that sleeps until something is due or a host sends, and moves packets between devices and the engine.
+//! The emulator's loop: one thread that sleeps until something is due or a host sends, and moves packets between devices and the engine.
 
 use super::clock::{Clock, thread_cpu, timespec};
 use super::probe::Probe;
@@ -39,7 +39,7 @@ type Waiting = Reverse<(Time, Duration)>;
 
 /// Hosts' devices, the network between them, and what is seen of the emulation itself.
 #[derive(Debug)]
-pub(super) struct Pump {
+pub(super) struct TunLoop {
     pub(super) engine: Engine,
     pub(super) judge: Judge,
     tuns: Vec<Tun>,
@@ -49,7 +49,7 @@ pub(super) struct Pump {
     published: Time,
 }
 
-impl Pump {
+impl TunLoop {
     pub(super) fn new(engine: Engine, judge: Judge, tuns: Vec<Tun>, paths: Paths) -> Self {
         let clock = Clock::start();
         Self { engine, judge, tuns, paths, clock, probes: BinaryHeap::new(), published: Time::ZERO }
@@ -67,13 +67,13 @@ impl Pump {
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         // What came before is not late: it belongs to no emulation.
         self.clock = Clock::start();
-        if let Err(error) = self.pump(stop, state) {
+        if let Err(error) = self.move_packets(stop, state) {
             self.judge.failure = Some(format!("the emulation broke off at {}: {error}", self.now()));
         }
         self.judge.cpu = thread_cpu();
     }
 
-    fn pump(&mut self, stop: &AtomicBool, state: &Mutex<Option<Emulation>>) -> io::Result<()> {
+    fn move_packets(&mut self, stop: &AtomicBool, state: &Mutex<Option<Emulation>>) -> io::Result<()> {
         let tuns = std::mem::take(&mut self.tuns);
         let fd = |tun| PollFd::from_borrowed_fd(Tun::fd(tun), PollFlags::IN);
         // One per host; those whose devices are gone are looked at no more.

@@ -1,4 +1,4 @@
-//! Where the receiver holds its ACKs: when the sender asks for one.
+//! Requests for ACKs: when a sender asks a receiver that holds them for one.
 //!
 //! The receiver acknowledges when [so many bytes](crate::ack::AckPolicy::holds) have come, without a timer. As long as
 //! that much is in flight, the next ACK comes by itself. Where less is, a sender that may send no more must have asked:
