@@ -179,6 +179,19 @@ mod tests {
     }
 
     #[test]
+    fn the_place_that_a_block_loses_says_nothing_about_the_next_block() {
+        let process = LossProcess::Blocks { block: 10, losses: alloc::vec![0.5], per: Numbering::Queue };
+        let mut draws = LossDraws::new(1, 9);
+        let blocks: Vec<_> =
+            (0..100_000).map(|_| (0..10).filter(|_| draws.next_is_lost(&process)).last()).collect();
+        for half in [0..5, 5..10] {
+            let after = |pair: &&[Option<usize>]| pair[0].is_some_and(|place| half.contains(&place));
+            let next: Vec<_> = blocks.windows(2).filter(after).map(|pair| pair[1]).collect();
+            assert_within(next.iter().flatten().count() as u64, next.len() as u64, 0.5);
+        }
+    }
+
+    #[test]
     fn independent_losses_come_as_often_as_they_say_and_do_not_hang_together() {
         let (process, n) = (LossProcess::Independent(0.01), 1_000_000);
         let mut draws = LossDraws::new(1, 5);

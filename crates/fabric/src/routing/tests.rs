@@ -356,6 +356,28 @@ fn without_another_way_the_old_one_stays_and_packets_do_not_circle() {
 }
 
 #[test]
+fn a_switch_that_is_cut_off_from_one_leaf_avoids_dead_links_to_the_others() {
+    let site = LeafSpine {
+        leaves: 3,
+        spines: 2,
+        hosts_per_leaf: 1,
+        link_rate: tree().link_rate,
+        uplink_rate: tree().link_rate,
+        link_delay: tree().link_delay,
+        switch_delay: Duration::ZERO,
+    };
+    let network = site.build().unwrap();
+    let port = |name| network.port_named(name).unwrap();
+    // Nothing leads to the third leaf, and from the first one a single link leads to the second.
+    let dead = ["spine0->leaf2#0", "spine1->leaf2#0", "leaf0->spine0#0"].map(port);
+    let routes = Routes::new(&network, 1).avoiding(&network, &dead.into());
+    let leaf = network.links[network.first_port[0] as usize].to;
+    let ports = |to| routes.ports(leaf, HostId(to)).collect::<Vec<_>>();
+    assert_eq!(ports(1), [port("leaf0->spine1#0")]);
+    assert_eq!(ports(2), ["leaf0->spine0#0", "leaf0->spine1#0"].map(port), "the old routes stay");
+}
+
+#[test]
 fn avoiding_nothing_is_the_same_as_knowing_nothing() {
     let network = two_sites();
     let routes = Routes::new(&network, 1);
