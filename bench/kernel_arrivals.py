@@ -19,7 +19,7 @@ SEED = 1
 # It begins with nearly a BDP, so that the port marks from the start.
 PARAMETERS = ["line_rate=200Mbps", "intra_rtt=20ms", "start_cwnd=300"]
 SECONDS = 3
-PACKETS = 20_000
+PACKETS = 2_000
 # The link of the only sender, and the port to which all its packets come next.
 LINK, PORT = "host0->tor0#0", "tor0->tor1#0"
 LINK_DELAY_NS = int(tomllib.loads(SCENARIO.read_text())["topology"]["link_delay"].removesuffix("ms")) * 1_000_000
