@@ -3,7 +3,8 @@
 //!
 //! `equality --verbs FROM TO` compares hosts that call the verbs of their endpoints alone with those that are called in place.
 //!
-//! `equality --list FROM TO` prints the lines of the list instead, by the windowed engine alone.
+//! `equality --list FROM TO` prints the lines of the list instead, one for each hundred worlds, and `equality --each FROM TO` the
+//! digests of each world: by the windowed engine alone.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -25,11 +26,14 @@ fn main() -> ExitCode {
     };
     let numbers: Option<Vec<u64>> = numbers.iter().map(|text| text.parse().ok()).collect();
     match (mode, numbers.as_deref()) {
-        ("--list", Some(&[from, to])) => print_list(from..to),
+        ("--list", Some(&[from, to])) => print(from..to, true),
+        ("--each", Some(&[from, to])) => print(from..to, false),
         ("--verbs", Some(&[from, to])) => compare(from..to, by_verbs),
         ("", Some(&[from, to])) => compare(from..to, common::equal_under_all),
         _ => {
-            eprintln!("usage: equality [--list|--verbs] FROM TO (seeds FROM up to, but not including, TO)");
+            eprintln!(
+                "usage: equality [--each|--list|--verbs] FROM TO (seeds FROM up to, but not including, TO)"
+            );
             ExitCode::from(2)
         }
     }
@@ -42,20 +46,27 @@ fn by_verbs(spec: &Spec) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-fn print_list(seeds: Range<u64>) -> ExitCode {
+/// Prints the digests of blocks, or of each world.
+fn print(seeds: Range<u64>, blocks: bool) -> ExitCode {
+    let mut digest = worlds::Digest::default();
     for seed in seeds {
         let outcome = farspan_sim::run(&random::random_spec(seed), EngineKind::Windowed, &mut |_| true);
-        println!("{}", worlds::line(&outcome));
+        let block = digest.add(seed, &outcome);
+        match block {
+            Some((_, digest)) if blocks => println!("{}", worlds::line(digest)),
+            _ if blocks => {}
+            _ => println!("{seed} {}", worlds::line(worlds::world(&outcome))),
+        }
     }
     ExitCode::SUCCESS
 }
 
 fn compare(seeds: Range<u64>, equal: fn(&Spec) -> Result<Outcome, String>) -> ExitCode {
-    let (mut hops, mut seen) = (0, BTreeMap::<_, u64>::new());
+    let (mut hops, mut seen, mut digest) = (0, BTreeMap::<_, u64>::new(), worlds::Digest::default());
     for seed in seeds.clone() {
         let spec = random::random_spec(seed);
         let outcome = equal(&spec).and_then(|outcome| {
-            worlds::as_listed(seed, &outcome)?;
+            digest.as_listed(seed, &outcome)?;
             Ok(outcome)
         });
         match outcome {
@@ -74,7 +85,8 @@ fn compare(seeds: Range<u64>, equal: fn(&Spec) -> Result<Outcome, String>) -> Ex
             eprintln!("{} worlds, {hops} packet-hops each engine", seed - seeds.start + 1);
         }
     }
-    let listed = seeds.end.min(worlds::count()).saturating_sub(seeds.start);
+    let blocks = seeds.start.div_ceil(worlds::BLOCK)..seeds.end.min(worlds::count()) / worlds::BLOCK;
+    let listed = blocks.end.saturating_sub(blocks.start) * worlds::BLOCK;
     println!("seeds {seeds:?}: equal, {listed} of them as listed; {hops} packet-hops under each engine");
     seen.iter().for_each(|(name, count)| println!("{count:8} {name}"));
     ExitCode::SUCCESS
