@@ -72,14 +72,14 @@ mod world;
 
 pub use executor::{groups, threads};
 pub use fabric::{LinkCounts, Switches};
-pub use farspan_transport::FlowOutcome;
+pub use farspan_transport::{FlowOutcome, InitialWindow};
 pub use observe::delay::DelayHistogram;
 pub use observe::probe::{PortReading, PortSampler};
 pub use outcome::{Amount, Outcome, PortOutcome, Rtt, Rtts, Sample, SampleId, Totals, Traced};
 pub use plan::pool::ingress;
 pub use plan::reroutes;
 pub use spec::{
-    ByTier, EngineKind, Flow, InitialWindow, NaiveSpec, OwnBalance, ProbeKind, Probes, Progress, ProxySpec,
+    ByTier, EngineKind, Flow, NaiveSpec, OwnBalance, ProbeKind, Probes, Progress, ProxySpec,
     Rule, Series, Spec, Stop, Trace, Trigger,
 };
 pub use world::run;

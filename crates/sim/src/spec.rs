@@ -6,10 +6,9 @@ use farspan_fabric::{Fault, Network, PortConfig, Tier};
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::proxy::{Delay, LossDetection, ProxyKind};
 use farspan_transport::recovery::Rto;
-use farspan_transport::{Class, Scheme};
+use farspan_transport::{Class, InitialWindow, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
 use std::collections::{BTreeMap, BTreeSet};
-use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -69,19 +68,6 @@ pub struct OwnBalance {
     pub balance: BalanceConfig,
     /// The flows, which have no other such selector.
     pub flows: Vec<FlowId>,
-}
-
-/// The first window of a flow, the same for every scheme.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum InitialWindow {
-    /// The bandwidth-delay product of the flow's own path.
-    Bdp,
-    /// The BDP over this number: the fair share of as many flows that start together.
-    BdpOver(NonZeroU32),
-    /// Ten full packets (RFC 6928).
-    Iw10,
-    /// A number of bytes.
-    Bytes(Bytes),
 }
 
 /// Which engine drives the world.

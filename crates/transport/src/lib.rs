@@ -122,6 +122,7 @@ pub mod wire;
 pub use endpoint::{Endpoint, EndpointConfig, Event, MAX_HOSTS};
 pub use flow::connection::Connection;
 pub use flow::counters::{ReceiverCounters, SenderCounters};
+pub use flow::initial_window::InitialWindow;
 pub use flow::message::{AppendError, Incoming, Message, Poll, Received, Transmit, Trimmed};
 pub use flow::outcome::FlowOutcome;
 pub use flow::profile::{FlowProfile, Profiles};

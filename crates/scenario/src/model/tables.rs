@@ -4,8 +4,8 @@ use super::schema::{
     ack_schema, balance_schema, coding_schema, congestion_schema, recovery_schema, shared_coding_schema,
     shared_recovery_schema, window_check_schema,
 };
-use crate::value::{ConnectionScope, FirstWindow, FlowChoice, Interval, Jitter, Part, PortChoice, RtoRule};
-use farspan_transport::WindowCheck;
+use crate::value::{ConnectionScope, FlowChoice, Interval, Jitter, Part, PortChoice, RtoRule};
+use farspan_transport::{InitialWindow, WindowCheck};
 use farspan_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ tables! {
         /// Header of a packet; also the size of an ACK, a NACK and a trimmed packet. Default: 64B.
         header: Bytes,
         /// First window of every flow: "bdp", "bdp/8" (the fair share of eight flows that start together), "iw10" or a size. Default: bdp.
-        start: FirstWindow,
+        start: InitialWindow,
         /// Retransmission time-out: "path" (base RTT and full buffers along the path), "rfc6298" or a time. Default: path.
         rto: RtoRule,
         /// The time-out under "rfc6298" before a flow's first round trip. Default: 1s.

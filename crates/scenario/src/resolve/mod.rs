@@ -20,7 +20,8 @@ use crate::model::{
 };
 use crate::text::reader::read_value;
 use crate::text::source::Source;
-use crate::value::{ConnectionScope, FirstWindow, Interval, Jitter, Part, PortChoice, Profile, RtoRule};
+use crate::value::{ConnectionScope, Interval, Jitter, Part, PortChoice, Profile, RtoRule};
+use farspan_transport::InitialWindow;
 use farspan_units::{Bytes, Duration};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -201,8 +202,8 @@ impl Context<'_> {
 fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError> {
     let payload = written.payload.unwrap_or(Bytes::new(4096));
     let header = written.header.unwrap_or(Bytes::new(64));
-    let start = written.start.unwrap_or(FirstWindow::Bdp);
-    if start == FirstWindow::Value(Bytes::ZERO) {
+    let start = written.start.unwrap_or(InitialWindow::Bdp);
+    if start == InitialWindow::Bytes(Bytes::ZERO) {
         return Err(ValueError::rule(
             "transport.start",
             "a first window of 0",

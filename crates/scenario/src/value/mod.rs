@@ -5,7 +5,6 @@
 
 #[macro_use]
 mod text;
-mod first_window;
 mod hosts;
 mod parameter;
 mod recovery;
@@ -13,7 +12,6 @@ mod shape;
 mod trim_service;
 mod words;
 
-pub use first_window::FirstWindow;
 pub use hosts::Hosts;
 pub use parameter::Parameter;
 pub use recovery::Recovery;
@@ -282,9 +280,6 @@ mod tests {
 
     #[test]
     fn words_and_quantities_come_back_as_they_were_written() {
-        assert_eq!(round_trip::<FirstWindow>("bdp"), "bdp");
-        assert_eq!(round_trip::<FirstWindow>("bdp/8"), "bdp/8");
-        assert_eq!(round_trip::<FirstWindow>("64KiB"), "64KiB");
         assert_eq!(round_trip::<Interval>("off"), "off");
         assert_eq!(round_trip::<Jitter>("1packet"), "1packet");
         assert_eq!(round_trip::<Mix>("paper"), "paper");
@@ -301,9 +296,6 @@ mod tests {
 
     #[test]
     fn wrong_words_name_what_there_is() {
-        assert!("bpd".parse::<FirstWindow>().unwrap_err().contains("\"bdp\""));
-        assert!("bdp/0".parse::<FirstWindow>().unwrap_err().contains("\"bdp/8\""));
-        assert!("bdp/x".parse::<FirstWindow>().unwrap_err().contains("\"bdp/8\""));
         assert!("4:".parse::<Mix>().unwrap_err().contains("\"4:1\""));
         assert!("0:0".parse::<Mix>().unwrap_err().contains("\"4:1\""));
         assert!("red+red".parse::<Marking>().unwrap_err().contains("\"red\" appears twice"));

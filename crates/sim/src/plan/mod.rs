@@ -7,14 +7,14 @@ mod proxy;
 pub(crate) mod trigger;
 
 use crate::record::{self, MessageFacts};
-use crate::spec::{Flow, InitialWindow, OwnBalance, ProxySpec, Spec};
+use crate::spec::{Flow, OwnBalance, ProxySpec, Spec};
 use connections::Connections;
 use farspan_fabric::{Network, Overflow, Packet, RoutedPath, Routes, fault};
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::Layout;
 use farspan_transport::proxy::{ProxyKind, Via};
 use farspan_transport::recovery::Rto;
-use farspan_transport::{Class, FlowProfile, Message, Path, Profiles, Route, Scheme};
+use farspan_transport::{Class, FlowProfile, InitialWindow, Message, Path, Profiles, Route, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -356,13 +356,7 @@ impl Plan {
 
     /// The first window over a path.
     fn first_window(&self, path: &Path) -> Bytes {
-        let window = match self.initial_window {
-            InitialWindow::Bdp => path.bdp,
-            InitialWindow::BdpOver(flows) => path.bdp / u64::from(flows.get()),
-            InitialWindow::Iw10 => path.mss * 10,
-            InitialWindow::Bytes(bytes) => bytes,
-        };
-        window.max(path.mss)
+        self.initial_window.bytes(path.bdp, path.mss).max(path.mss)
     }
 
     /// The message that starts flow `id`.

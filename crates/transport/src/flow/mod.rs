@@ -3,6 +3,7 @@
 
 pub(crate) mod connection;
 pub(crate) mod counters;
+pub(crate) mod initial_window;
 pub(crate) mod message;
 pub(crate) mod outcome;
 pub(crate) mod profile;

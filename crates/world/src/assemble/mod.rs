@@ -20,9 +20,9 @@ use farspan_fabric::switch::Routing;
 use farspan_fabric::{Network, Routes};
 use farspan_scenario::limits::LARGEST_PACKET;
 use farspan_scenario::model::{Scenario, SchemeClass, Shape, Transport};
-use farspan_scenario::value::{ConnectionScope, FirstWindow, Jitter, Part, Recovery, RoutingRule, RtoRule};
+use farspan_scenario::value::{ConnectionScope, Jitter, Part, Recovery, RoutingRule, RtoRule};
 use farspan_scenario::{Resolved, ScenarioError, ValueError, component, congestion, on_nack};
-use farspan_sim::{EngineKind, InitialWindow, OwnBalance, Spec, Stop, Trace};
+use farspan_sim::{EngineKind, OwnBalance, Spec, Stop, Trace};
 use farspan_transport::coding::{CodingConfig, Layout};
 use farspan_transport::congestion::{self, CongestionConfig, Ecn};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
@@ -179,7 +179,7 @@ impl World {
             own_balance: own_balance(scenario, &workload)?,
             mss: sizes.payload,
             header: sizes.header,
-            initial_window: initial_window(scenario),
+            initial_window: scenario.transport.start,
             jitter: jitter(scenario.host.jitter, &network, sizes),
             port_jitter: jitter(scenario.topology.jitter, &network, sizes),
             rtt_noise: scenario.transport.rtt_noise,
@@ -451,15 +451,6 @@ fn recovery(path: &str, scenario: &Scenario, part: &Part) -> Result<RecoveryConf
     // RFC 6298, rule 5.5, speaks of one time-out for a flow.
     let backoff = own.backoff.unwrap_or(policy != RecoveryPolicy::PerPacketRto);
     Ok(RecoveryConfig { rto, backoff, policy })
-}
-
-fn initial_window(scenario: &Scenario) -> InitialWindow {
-    match scenario.transport.start {
-        FirstWindow::Bdp => InitialWindow::Bdp,
-        FirstWindow::BdpOver(flows) => InitialWindow::BdpOver(flows),
-        FirstWindow::Iw10 => InitialWindow::Iw10,
-        FirstWindow::Value(bytes) => InitialWindow::Bytes(bytes),
-    }
 }
 
 fn jitter(jitter: Jitter, network: &Network, sizes: PacketSizes) -> Duration {

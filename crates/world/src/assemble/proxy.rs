@@ -4,7 +4,7 @@ use super::PacketSizes;
 use farspan_fabric::{Network, Routes};
 use farspan_scenario::ValueError;
 use farspan_scenario::model::{Fault, FullBuffer, NaiveProxy, Proxy, Scenario, Traffic};
-use farspan_scenario::value::{FirstWindow, OnwardRule, ProxyHost, ProxyHostRule, ProxyLoss, RtoRule};
+use farspan_scenario::value::{OnwardRule, ProxyHost, ProxyHostRule, ProxyLoss, RtoRule};
 use farspan_sim::{NaiveSpec, ProxySpec};
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::congestion::CongestionConfig;
@@ -198,12 +198,7 @@ impl Choosing<'_> {
             (between(incast.receiver), between(near));
         let bdp = line_rate.bytes_in(base_rtt);
         let buffer = self.scenario.topology.buffer;
-        let first_window = match self.scenario.transport.start {
-            FirstWindow::Bdp => bdp,
-            FirstWindow::BdpOver(flows) => bdp / u64::from(flows.get()),
-            FirstWindow::Iw10 => sizes.payload * 10,
-            FirstWindow::Value(bytes) => bytes,
-        };
+        let first_window = self.scenario.transport.start.bytes(bdp, sizes.payload);
         let rto = match self.inter.recovery.rto {
             Rto::BaseRtts(count) => base_rtt * u64::from(count),
             Rto::Fixed(rto) => rto,

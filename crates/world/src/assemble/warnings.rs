@@ -1,17 +1,17 @@
 //! Warnings about a world before it runs, a built-in scenario's like those of any other.
 
 use super::network::usual_nic;
-use super::{PathFacts, World, initial_window, shortest_link};
+use super::{PathFacts, World, shortest_link};
 use farspan_fabric::switch::shared::pause::LosslessLinks;
 use farspan_fabric::{Marker, Overflow, Routes, Tier};
 use farspan_scenario::model::{Incast, IncastHosts, Scenario, Traffic};
 use farspan_scenario::value::ConnectionScope;
 use farspan_scenario::{Fitting, Resolved};
-use farspan_sim::{Flow, InitialWindow, Spec};
+use farspan_sim::{Flow, Spec};
 use farspan_transport::congestion::Ecn;
 use farspan_transport::proxy::ProxyKind;
 use farspan_transport::recovery::{RecoveryPolicy, Rto};
-use farspan_transport::{Class, Path};
+use farspan_transport::{Class, InitialWindow, Path};
 use farspan_units::{Bytes, Duration, PortId, TelemetryKind};
 use std::collections::BTreeSet;
 
@@ -236,12 +236,14 @@ fn longest_queue(spec: &Spec, port: PortId) -> Bytes {
 
 /// First windows that no port on the path could hold.
 fn window(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -> Option<String> {
-    let (window, lower) = match initial_window(resolved.scenario()) {
-        InitialWindow::Bdp => (crossed.bdp, "\"iw10\" or a size can be smaller"),
-        InitialWindow::BdpOver(flows) => (crossed.bdp / u64::from(flows.get()), "a smaller share would fit"),
-        InitialWindow::Iw10 => (world.spec.mss * 10, "a size can be smaller"),
-        InitialWindow::Bytes(bytes) => (bytes, "a smaller one would fit"),
+    let start = resolved.scenario().transport.start;
+    let lower = match start {
+        InitialWindow::Bdp => "\"iw10\" or a size can be smaller",
+        InitialWindow::BdpOver(_) => "a smaller share would fit",
+        InitialWindow::Iw10 => "a size can be smaller",
+        InitialWindow::Bytes(_) => "a smaller one would fit",
     };
+    let window = start.bytes(crossed.bdp, world.spec.mss);
     // No flow sends more than it has.
     let sizes = world.spec.flows.iter().filter(|flow| class_of(world, flow) == class).map(|flow| flow.size);
     let window = window.min(sizes.max().unwrap_or_default());
