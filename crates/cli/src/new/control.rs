@@ -6,7 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The files of the crate, for a control with the name [`NAME`].
+/// The files of the crate, for a control with the name [`NAME`]: those of `examples/my-control`, to which `template` links. A package of
+/// this crate has copies; it would have none of a folder with a `Cargo.toml`, so that link has another name.
 const FILES: &[(&str, &str)] = &[
     ("Cargo.toml", include_str!("../../template/manifest.toml")),
     ("README.md", include_str!("../../template/README.md")),
@@ -28,11 +29,8 @@ const WORKSPACE: &str =
 /// The control's name in the files.
 const NAME: &str = "my-control";
 
-/// The place of farspan's crates in the manifest.
-const FARSPAN: &str = "FARSPAN";
-
-/// The version of farspan in the Python package's manifest.
-const VERSION: &str = "VERSION";
+/// The way to farspan's checkout in the manifest, from beside its examples.
+const CHECKOUT: &str = "../..";
 
 /// The modules of Python's standard library (`sys.stdlib_module_names` of 3.11): Python finds them before a package of that name.
 const PYTHON_MODULES: &str = include_str!("python_modules.txt");
@@ -230,28 +228,20 @@ fn absolute(path: &Path) -> Option<PathBuf> {
 fn files(name: &str, folder: &Path, checkout: &Path) -> Result<Vec<(String, String)>, NewError> {
     let is_member =
         absolute(folder).as_deref().and_then(Path::parent) == absolute(&checkout.join("examples")).as_deref();
-    let way = if is_member { Path::new("../..") } else { checkout };
-    let way = way.to_str().ok_or_else(|| NewError::NotUnicode(checkout.to_owned()))?;
-    // A basic string of TOML escapes these two.
-    let way = way.replace('\\', "\\\\").replace('"', "\\\"");
     let named = |text: &str| text.replace(NAME, name).replace(&identifier(NAME), &identifier(name));
     let mut files: Vec<_> = FILES.iter().map(|(file, text)| (named(file), named(text))).collect();
-    for (file, text) in &mut files {
-        match file.as_str() {
-            "Cargo.toml" => *text = text.replace(FARSPAN, &way),
-            "pyproject.toml" => *text = text.replace(VERSION, env!("CARGO_PKG_VERSION")),
-            _ => {}
-        }
-        if file == "Cargo.toml" && !is_member {
-            text.push_str(WORKSPACE);
-            text.push_str(&profiles(checkout));
-        }
+    if is_member {
+        return Ok(files);
     }
-    if !is_member {
-        files.push((".gitignore".to_owned(), "/target\n/runs\n".to_owned()));
-        let lock = fs::read_to_string(checkout.join("Cargo.lock"));
-        files.extend(lock.ok().map(|lock| ("Cargo.lock".to_owned(), lock)));
+    let way = checkout.to_str().ok_or_else(|| NewError::NotUnicode(checkout.to_owned()))?;
+    // A basic string of TOML escapes these two.
+    let way = way.replace('\\', "\\\\").replace('"', "\\\"");
+    for (_, text) in files.iter_mut().filter(|(file, _)| file == "Cargo.toml") {
+        *text = text.replace(CHECKOUT, &way) + WORKSPACE + &profiles(checkout);
     }
+    files.push((".gitignore".to_owned(), "/target\n/runs\n".to_owned()));
+    let lock = fs::read_to_string(checkout.join("Cargo.lock"));
+    files.extend(lock.ok().map(|lock| ("Cargo.lock".to_owned(), lock)));
     Ok(files)
 }
 

@@ -44,9 +44,8 @@ fn files(folder: &Path) -> Vec<(String, String)> {
     found
 }
 
-/// `rm -r examples/my-control && farspan new --control my-control examples/my-control` brings them together again.
 #[test]
-fn the_example_is_what_it_writes() {
+fn beside_the_example_it_writes_each_file_of_it_for_this_version_of_farspan() {
     let checkout = folder("example");
     for name in ["cli", "transport"] {
         fs::create_dir_all(checkout.join("crates").join(name)).unwrap();
@@ -61,6 +60,11 @@ fn the_example_is_what_it_writes() {
         assert_eq!(written, example);
     }
     assert_eq!(written.len(), example.len());
+    let version = concat!("farspan==", env!("CARGO_PKG_VERSION"));
+    assert!(
+        example.iter().any(|(name, text)| name == "pyproject.toml" && text.contains(version)),
+        "{version}"
+    );
 }
 
 #[test]
