@@ -18,7 +18,7 @@ use farspan_units::Bytes;
 pub enum InitialWindow {
     /// The bandwidth-delay product of the flow's own path.
     Bdp,
-    /// One n-th of it: the fair share of as many flows that start together.
+    /// The BDP over this number: the fair share of as many flows that start together.
     BdpOver(NonZeroU32),
     /// Ten full packets (RFC 6928).
     Iw10,
