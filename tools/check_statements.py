@@ -12,6 +12,8 @@ import re
 import sys
 import tomllib
 
+from skipped import skipped
+
 PAPERS = {"uno": "000", "proxy": "001", "oscar": "002", "reps": "003", "gemini": "004"}
 MOST_WORDS = 4
 ROMAN = re.compile(r"^[IVX]+$")
@@ -186,7 +188,7 @@ def main():
         if parts:
             print(f"{paper}: {parts}")
     if not checker.papers:
-        print("SKIPPED: the papers are not here, so no number was looked up in them")
+        skipped("papers", "no number was looked up in the text of a paper: give their folder by --papers")
     return 1 if checker.mistakes else 0
 
 

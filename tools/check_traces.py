@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+from skipped import skipped
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SMALL = "workload.flow_size=512KiB"
 TRIM = ["scheme.ports.overflow=trim", "topology.buffer=64KiB"]
@@ -98,11 +100,11 @@ def main():
         jsonschema.Draft202012Validator.check_schema(schema)
         validator = jsonschema.Draft202012Validator(schema)
     except ImportError:
-        print("\nSKIPPED: logs against their JSON Schema (no Python package jsonschema)\n", flush=True)
+        skipped("jsonschema", "logs are not held to their JSON Schema: pip install jsonschema")
         validator = None
     has_tshark = shutil.which("tshark") is not None
     if not has_tshark:
-        print("\nSKIPPED: packet captures (no tshark)\n", flush=True)
+        skipped("tshark", "no other program has read the packet captures: apt install tshark")
     for scenario, scheme, changes, flows, ports, wanted, remarks in RUNS:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.argv[1], "run", scenario, "--scheme", scheme, "--out", folder, "--quiet", "--trace", flows]

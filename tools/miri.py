@@ -1,6 +1,6 @@
 """Runs the tests of every module with `unsafe` code, and small whole runs of the simulator, under Miri, which finds undefined
 behaviour that a run does not show.
-Says SKIPPED, and ends with 0, where no toolchain has Miri and none can be had.
+It is skipped where no toolchain has Miri and none can be installed.
 
 usage: miri.py
 """
@@ -13,6 +13,8 @@ import re
 import subprocess
 import sys
 import time
+
+from skipped import skipped
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Few random inputs; tests may read files and clocks; vector instructions that Miri knows.
@@ -72,8 +74,7 @@ def main():
         components = ["toolchain", "install", "nightly", "--profile", "minimal", "--component", "miri", "--component", "rust-src"]
         subprocess.run(["rustup", *components], capture_output=True)
     if not has_miri():
-        print("SKIPPED: Miri (no nightly toolchain with it to be had)")
-        return
+        return skipped("miri", "no nightly toolchain has Miri: rustup toolchain install nightly --component miri --component rust-src")
     # Two at a time: building is one after the other, running is not.
     runs = [["-p", package, "--lib", "--", *sorted(filters)] for package, filters in modules().items()]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -5,13 +5,12 @@
    or with --book DIR instead: takes the book's pictures, of the demo's report
 
 Drives chromedriver over loopback by the WebDriver protocol, with Python's own library alone. Without Chromium it says
-that it was skipped, and ends with 0. `--shots` keeps a picture of each section at each width and theme.
+that it was skipped. `--shots` keeps a picture of each section at each width and theme.
 """
 
 import base64
 import itertools
 import json
-import os
 import re
 import shutil
 import socket
@@ -22,6 +21,9 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+from skipped import skipped
 
 BROWSERS = ["chromium", "chromium-browser", "google-chrome"]
 KEYS = {"down": "\ue015", "right": "\ue014", "enter": "\ue007"}
@@ -544,7 +546,7 @@ def uneven(browser: Browser, farspan: str, folder: Path) -> None:
 
 
 def large(browser: Browser, page: Path) -> None:
-    """A page of many flows is small, and drawn at once: in CPU time, whatever else the machine does."""
+    """A page of many flows is small, and takes little CPU time: seconds would depend on what else the machine does."""
     size = page.stat().st_size
     browser.devtools("Performance.enable", timeDomain="threadTicks")
     before = browser.cpu_s()
@@ -562,19 +564,13 @@ def large(browser: Browser, page: Path) -> None:
         raise SystemExit(f"the page took {cpu:.2f} s of CPU; the bound is {LONGEST_S}")
     if size >= LARGEST_BYTES:
         raise SystemExit(f"the page has {size} bytes, {LARGEST_BYTES} or more")
-    load, cores = os.getloadavg()[0], os.cpu_count()
-    if load > cores:
-        print(f"SKIPPED: whether it is drawn within {LONGEST_S} s (load {load:.1f} on {cores} cores)")
-    elif drawn >= LONGEST_S:
-        raise SystemExit(f"the page was drawn in {drawn:.2f} s, {LONGEST_S} or more")
 
 
 def main() -> None:
     found = next((path for path in map(shutil.which, BROWSERS) if path), None)
     driver = shutil.which("chromedriver")
     if not (found and driver):
-        print("SKIPPED: reports in a browser (no Chromium or no chromedriver: apt install chromium chromium-driver)")
-        return
+        return skipped("browser", "no Chromium or no chromedriver: apt install chromium chromium-driver")
     farspan = str(Path(sys.argv[1]).resolve())
     if "--book" in sys.argv:
         browser = Browser(driver, found)

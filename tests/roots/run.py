@@ -1,9 +1,9 @@
 """Installs farspan where there is next to nothing, and uses it. The static program in a root that holds it, /proc and /dev/null; the
 wheel in one of Debian 12 with Python 3.11 and pip. Neither has a compiler or a network. Prints sizes and seconds.
 
-usage: run.py [--must] [program] [wheel]     what `make dist` and `make wheel` left in out/dist; both where none is named
+usage: run.py [program] [wheel]     what `make dist` and `make wheel` left in out/dist; both where none is named
 
-It takes root, namespaces, and for the wheel mmdebstrap: where they are missing it says so, and tries nothing: with --must it fails. Each command has 300 s.
+It takes root, namespaces, and for the wheel mmdebstrap: where they are missing it says so, and tries nothing. Each command has 300 s.
 """
 import json
 import os
@@ -16,6 +16,9 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(HERE / "tools"))
+from skipped import skipped
+
 OUT, DIST = HERE / "out/roots", HERE / "out/dist"
 SECONDS_OF_A_COMMAND, SECONDS_OF_DEBIAN = 300, 600
 # In namespaces of its own: the mounts end with the command, and there is no interface but a dead loopback.
@@ -104,25 +107,20 @@ def wheel(above):
 
 
 def missing(parts):
-    """What this machine lacks, or None."""
+    """What this machine lacks, with a cure, or None."""
     if os.geteuid() != 0:
-        return "root"
+        return "only root makes roots: run it by sudo"
     if subprocess.run([*NAMESPACES, "true"], capture_output=True).returncode:
-        return "namespaces for mounts, network and processes"
+        return "no namespaces for mounts, network and processes: allow them to this machine"
     if "wheel" in parts and not (shutil.which("mmdebstrap") or (OUT / "debian-12.tar").is_file()):
-        return "mmdebstrap"
+        return "no mmdebstrap: apt install mmdebstrap"
     return None
 
 
 def main(*words):
-    names = [word for word in words if word != "--must"]
-    parts = {name: {"program": program, "wheel": wheel}[name] for name in names or ("program", "wheel")}
+    parts = {name: {"program": program, "wheel": wheel}[name] for name in words or ("program", "wheel")}
     if lacks := missing(parts):
-        message = f"farspan in roots of its own (this machine has no {lacks})"
-        if "--must" in words:
-            sys.exit(f"NOT TRIED: {message}")
-        print(f"SKIPPED: {message}")
-        return
+        return skipped("roots", lacks)
     OUT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=OUT) as above:
         digests = {name: part(pathlib.Path(above)) for name, part in parts.items()}

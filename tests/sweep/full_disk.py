@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+from skipped import skipped
+
 SWEEP = """scenario = "bench/fat-tree"
 seeds = "1..12"
 [grid]
@@ -30,12 +33,10 @@ LARGE = "200m"
 def outside(binary):
     """Starts this program anew where it may mount."""
     if sys.platform != "linux" or os.geteuid() != 0:
-        print("SKIPPED: a full disk (needs Linux and root)")
-        return 0
+        return skipped("full-disk", "only root on Linux can fill a disk of its own")
     probe = subprocess.run(["unshare", "--mount", "true"], capture_output=True, text=True)
     if probe.returncode:
-        print(f"SKIPPED: a full disk (no mount namespace: {probe.stderr.strip()})")
-        return 0
+        return skipped("full-disk", f"no mount namespace, allow it to this machine: {probe.stderr}")
     with tempfile.TemporaryDirectory(prefix="farspan-full-") as folder:
         return subprocess.run(["unshare", "--mount", sys.executable, __file__, binary, folder]).returncode
 
@@ -44,8 +45,7 @@ def inside(binary, folder):
     wrong = []
     for name, (grid, size) in CASES.items():
         if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder]).returncode:
-            print("SKIPPED: a full disk (no tmpfs to be had)")
-            return 0
+            return skipped("full-disk", "no tmpfs: take a kernel with CONFIG_TMPFS")
         wrong += [f"{name}: {what}" for what in fill(binary, folder, name, grid)]
         subprocess.run(["umount", folder], check=True)
     print("\n".join(wrong) if wrong else "held: a clear error, nothing lost")

@@ -1,10 +1,10 @@
 //! The life of emulations by the command. They take root, `/dev/net/tun` and iproute2: elsewhere the tests say that they were
 //! skipped.
 
-use crate::common::{Folder, farspan, stderr, stdout};
+use crate::common::{Folder, by_nobody, farspan, stderr, stdout};
 use serde_json::Value;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -16,12 +16,9 @@ transport = { payload = "1436B", header = "64B" }
 topology = { kind = "star", hosts = 2, link_rate = "200Mbps", link_delay = "5ms" }
 "#;
 
-/// Says on standard error itself that tests were skipped: of a test that passes, the harness shows nothing else.
+/// Whether this machine can run emulations; says why not, if not.
 fn can_run() -> bool {
-    let can = farspan_emu::check().inspect_err(|error| {
-        let _ = std::io::stderr().write_all(format!("SKIPPED: no emulation was run: {error}\n").as_bytes());
-    });
-    can.is_ok()
+    farspan_emu::check().inspect_err(|error| farspan_skip::skip("emulation", &error.to_string())).is_ok()
 }
 
 /// An emulation of a test's own; it is down at the end, however the test ends.
@@ -251,14 +248,16 @@ fn what_only_visits_a_host_outlives_the_emulation() {
     let lab = Lab::new("visit");
     assert_eq!(code(&lab.up()), 0);
     let namespace = lab.traces().into_iter().find(|path| path.starts_with("/run/netns/")).unwrap();
+    // It ends with its standard input, which this test holds.
     let visit = "import ctypes, os, sys, threading\n\
                  def visit():\n    \
                      net = os.open(sys.argv[1], os.O_RDONLY)\n    \
                      print(ctypes.CDLL(None).setns(net, 0x40000000), flush=True)\n    \
-                     threading.Event().wait(100)\n\
+                     sys.stdin.read()\n\
                  threading.Thread(target=visit).start()\n";
     let mut visitor = Command::new("python3");
-    let mut visitor = visitor.args(["-c", visit, &namespace]).stdout(Stdio::piped()).spawn().unwrap();
+    visitor.args(["-c", visit, &namespace]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut visitor = visitor.spawn().unwrap();
     let mut said = String::new();
     BufReader::new(visitor.stdout.take().unwrap()).read_line(&mut said).unwrap();
     let down = lab.down();
@@ -365,15 +364,8 @@ fn a_table_of_paths_that_names_no_link_is_refused() {
 fn without_root_the_command_says_what_is_missing() {
     let lab = Lab::new("user");
     let scenario = lab.folder.path("lab.toml");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_farspan"));
-    command.args(["emu", "up", &scenario, "--name", &lab.name]);
-    if can_run() {
-        command.uid(65_534).gid(65_534);
-    }
-    let Ok(output) = command.output() else {
-        eprintln!("SKIPPED: another user cannot run the command from this folder");
-        return;
-    };
+    let mut command = by_nobody(&lab.folder);
+    let output = command.args(["emu", "up", &scenario, "--name", &lab.name]).output().unwrap();
     assert_eq!(code(&output), 2, "{}", stderr(&output));
     let text = stderr(&output);
     assert!(text.contains("root") || text.contains("/dev/net/tun"), "{text}");

@@ -73,7 +73,7 @@ fn a_crate_outside_the_checkout_builds() {
         .find(|(name, _)| name == "CARGO")
         .map_or_else(|| "cargo".into(), |(_, value)| value);
     if !Command::new(&cargo).arg("--version").output().is_ok_and(|output| output.status.success()) {
-        println!("SKIPPED: the crate of a control is not built (no cargo)");
+        farspan_skip::skip("cargo", "the crate of a control is not built: put cargo on the PATH");
         return;
     }
     let folder = folder("outside");

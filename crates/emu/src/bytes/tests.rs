@@ -374,7 +374,7 @@ pub(crate) fn wireshark(packets: &[Vec<u8>], fields: &[&str]) -> Option<Vec<Stri
         command.args(["-e", field]);
     });
     let Ok(output) = command.arg("-r").arg(&file).output() else {
-        eprintln!("SKIPPED: tshark is not installed, so no one else has looked at the bytes");
+        farspan_skip::skip("tshark", "no other program has read the bytes: apt install tshark");
         return None;
     };
     Some(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect())

@@ -336,7 +336,9 @@ mod tests {
         let error = run("ip", &["-batch", "-"], "nonsense\n", "do nonsense");
         match error.unwrap_err() {
             NamespaceError::Refused { message, .. } => assert!(message.contains("nonsense"), "{message}"),
-            NamespaceError::NoProgram { .. } => eprintln!("SKIPPED: iproute2 is not installed"),
+            NamespaceError::NoProgram { .. } => {
+                farspan_skip::skip("iproute2", "no program `ip`: apt install iproute2")
+            }
             other => panic!("{other}"),
         }
     }

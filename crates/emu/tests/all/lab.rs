@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether this machine can run emulations; says why not, if not.
 pub(crate) fn can_run() -> bool {
-    check().inspect_err(|error| eprintln!("SKIPPED: no emulation was run: {error}")).is_ok()
+    check().inspect_err(|error| farspan_skip::skip("emulation", &error.to_string())).is_ok()
 }
 
 /// The namespaces of an emulation that is up.
@@ -23,7 +23,10 @@ impl Hosts {
     /// Whether packets wait at the hosts for their links; says why not, if not.
     pub(crate) fn have_queues(&self) -> bool {
         if !self.has_queues {
-            eprintln!("SKIPPED: this kernel has no HTB, so that nothing waits at a host");
+            farspan_skip::skip(
+                "htb",
+                "nothing waits at a host: modprobe sch_htb, or take a kernel with CONFIG_NET_SCH_HTB",
+            );
         }
         self.has_queues
     }

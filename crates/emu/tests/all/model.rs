@@ -22,8 +22,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration as Wait;
 
-/// Runs until delays are judged.
-const RUNS: u32 = 3;
 const SENDERS: u32 = 4;
 /// Packets of each sender: 100,000 in all.
 const PACKETS: u32 = 25_000;
@@ -132,9 +130,9 @@ fn simulated(arrivals: &[(Time, HostId)]) -> Vec<Deed> {
     deeds.map(|event| (event.at, event.size, event.to, event.ecn_ce, is_dropped(&event.remarks))).collect()
 }
 
-/// How long packets are under way by the model. A port drops a packet when it comes, and what stays leaves in the order in which it
+/// How long packets are under way by the model, by receiver, in the order in which they come. A port drops a packet when it comes, and what stays leaves in the order in which it
 /// was sent; behind the port all links are empty.
-fn model_delays(arrivals: &[(Time, HostId)], deeds: &[Deed]) -> Vec<Duration> {
+fn model_delays(arrivals: &[(Time, HostId)], deeds: &[Deed]) -> Vec<Vec<Duration>> {
     let packet = Duration::from_ns(PACKET_NS);
     let drops: BTreeSet<_> = deeds.iter().filter(|deed| deed.4).map(|deed| (deed.0, deed.2)).collect();
     let mut kept = vec![VecDeque::new(); SENDERS as usize];
@@ -147,34 +145,17 @@ fn model_delays(arrivals: &[(Time, HostId)], deeds: &[Deed]) -> Vec<Duration> {
         }
     }
     let after = BOTTLENECK_DELAY + packet + LINK_DELAY;
-    let departures = deeds.iter().filter(|deed| !deed.4);
-    let delays = departures.map(|(at, _, to, ..)| {
-        let sent = kept[(to.0 - SENDERS) as usize].pop_front().unwrap();
-        at.since(sent) + after
-    });
-    delays.collect()
-}
-
-/// Whether as many programs want to run as there are processors.
-fn is_busy() -> bool {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap();
-    let load: f64 = text.split(' ').next().unwrap().parse().unwrap();
-    std::thread::available_parallelism().is_ok_and(|processors| load >= processors.get() as f64)
-}
-
-fn quantile(sorted: &[Duration], q: f64) -> Duration {
-    sorted[((sorted.len() - 1) as f64 * q) as usize]
-}
-
-/// Holds an emulation to the simulator: what the port does in each run, and delays in one that was not late, of a few.
-fn hold_to_the_model(name: &str, burst: u32, every_ns: u64) {
-    if !(0..RUNS).any(|_| run_beside_model(name, burst, every_ns)) {
-        eprintln!("SKIPPED: delays were not judged: this machine was late in each of {RUNS} runs");
+    let mut delays = vec![Vec::new(); SENDERS as usize];
+    for (at, _, to, ..) in deeds.iter().filter(|deed| !deed.4) {
+        let receiver = (to.0 - SENDERS) as usize;
+        delays[receiver].push(at.since(kept[receiver].pop_front().unwrap()) + after);
     }
+    delays
 }
 
-/// Runs the generators; says whether delays are those of the model. Others are of a machine that was late.
-fn run_beside_model(name: &str, burst: u32, every_ns: u64) -> bool {
+/// Holds an emulation to the simulator: what the port does, and delays. No packet may be early. A busy machine makes packets late, but never
+/// all of them: a hundredth must be as late as a run that holds may be, or less. A wrong delay would shift every packet.
+fn hold_to_the_model(name: &str, burst: u32, every_ns: u64) {
     let (to, from) = mpsc::channel();
     let observed = move |now: Time, seen: Seen<'_>| {
         let _ = match seen {
@@ -188,7 +169,7 @@ fn run_beside_model(name: &str, burst: u32, every_ns: u64) -> bool {
             _ => Ok(()),
         };
     };
-    let (mut delays, is_busy) = (Vec::new(), is_busy());
+    let mut delays = Vec::new();
     let results = run_observed(name, &dumbbell("no-flows.csv"), Box::new(observed), |hosts| {
         let ((ready, are_ready), are_sent) = (mpsc::channel(), AtomicBool::new(false));
         std::thread::scope(|scope| {
@@ -205,7 +186,7 @@ fn run_beside_model(name: &str, burst: u32, every_ns: u64) -> bool {
                 }
             });
             are_sent.store(true, Ordering::Relaxed);
-            delays = sinks.into_iter().flat_map(|sink| sink.join().unwrap()).collect();
+            delays = sinks.into_iter().map(|sink| sink.join().unwrap()).collect::<Vec<_>>();
         });
     });
     let judged = results.summary.emulation.unwrap();
@@ -225,14 +206,6 @@ fn run_beside_model(name: &str, burst: u32, every_ns: u64) -> bool {
     };
     let theirs = simulated(&arrivals);
     let ((dropped, marked), (their_drops, their_marks)) = (count(&ours), count(&theirs));
-    let mut model = model_delays(&arrivals, &theirs);
-    delays.sort_unstable();
-    model.sort_unstable();
-    let differences = [0.5, 0.99].map(|q| {
-        let (real, model) = (quantile(&delays, q), quantile(&model, q));
-        eprintln!("{name}: delay at {q}: emulated {real}, simulated {model}");
-        real.max(model).saturating_sub(real.min(model))
-    });
     eprintln!(
         "{name}: {} arrivals, emulated {dropped} drops and {marked} marks, simulated {their_drops} and {their_marks}; {judged:?}",
         arrivals.len()
@@ -244,11 +217,18 @@ fn run_beside_model(name: &str, burst: u32, every_ns: u64) -> bool {
     for (n, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
         assert_eq!(ours, theirs, "deed {n} of the port");
     }
-    assert_eq!(delays.len(), model.len(), "what the model delivers, programs got");
-    let bound = Duration::from_us(judged.bound_p99_us as u64);
-    let is_close = differences.iter().all(|difference| *difference <= bound);
-    assert!(is_close || is_busy || judged.void, "{differences:?} in a run that holds");
-    is_close
+    let model = model_delays(&arrivals, &theirs);
+    let counts = |delays: &[Vec<Duration>]| delays.iter().map(Vec::len).collect::<Vec<_>>();
+    assert_eq!(counts(&delays), counts(&model), "what the model delivers, programs got");
+    let late = delays.iter().flatten().zip(model.iter().flatten()).map(|(emulated, simulated)| {
+        assert!(emulated >= simulated, "a packet came after {emulated}, the model says {simulated}");
+        *emulated - *simulated
+    });
+    let mut late: Vec<_> = late.collect();
+    late.sort_unstable();
+    let [least, median, most] = [0.01, 0.5, 0.99].map(|q| late[(late.len() as f64 * q) as usize]);
+    eprintln!("{name}: 1% of the packets are up to {least} late, 50% {median}, 99% {most}");
+    assert!(least.as_us_f64() <= judged.bound_p99_us, "nearly all are {least} late, or more");
 }
 
 #[test]

@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn the_verifiers_words_are_shown_where_the_kernel_refuses() {
         if super::super::requirements::root().is_err() {
-            eprintln!("SKIPPED: no program was refused by the kernel: this takes root");
+            farspan_skip::skip("kernel", "only root can load a program that the kernel refuses");
             return;
         }
         let folder = tempfile::tempdir().unwrap();

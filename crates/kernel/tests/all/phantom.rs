@@ -57,7 +57,7 @@ fn by_program(queue: &PhantomQueue, arrivals: &[Arrival]) -> Option<Vec<Outcome>
     ]);
     let Ok(status) = compiler.arg(&sources).arg(sources.join("replay.c")).arg("-o").arg(&program).status()
     else {
-        eprintln!("SKIPPED: the program was not compared with the simulator: no C compiler");
+        farspan_skip::skip("cc", "no C compiler for the program of the phantom queue: apt install gcc");
         return None;
     };
     assert!(status.success(), "the program must compile for user space");

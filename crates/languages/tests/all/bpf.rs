@@ -16,13 +16,16 @@ fn compile(control: &str, folder: &Path, defines: &[&str]) {
         .output();
     match output {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            eprintln!("SKIPPED: {control} was not compiled for the kernel (there is no clang)");
+            farspan_skip::skip("clang", "no control was compiled for the kernel: apt install clang");
         }
         Err(error) => panic!("clang: {error}"),
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr);
             if said.contains("bpf/bpf_helpers.h' file not found") {
-                eprintln!("SKIPPED: {control} was not compiled for the kernel (there is no libbpf-dev)");
+                farspan_skip::skip(
+                    "libbpf-dev",
+                    "no control was compiled for the kernel: apt install libbpf-dev",
+                );
                 return;
             }
             assert!(output.status.success() && said.is_empty(), "{control}: {said}");

@@ -28,7 +28,7 @@ fn compiled_from(name: Name, sources: &Path, folder: &Path) -> Option<Program> {
     match Program::compile(name, sources, folder) {
         Ok(program) => Some(program),
         Err(ReplayError::NoCompiler) => {
-            eprintln!("SKIPPED: {} in C was not compared (there is no cc)", name.text());
+            farspan_skip::skip("cc", "no control in C was compared with its twin in Rust: apt install gcc");
             None
         }
         Err(error) => panic!("{}: {error:?}", name.text()),

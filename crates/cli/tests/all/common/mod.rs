@@ -9,6 +9,20 @@ pub fn farspan(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_farspan")).args(arguments).output().unwrap()
 }
 
+/// The command for a user who is not root. It is a copy in this folder, because others may have no way into the folder of the build.
+#[cfg(target_os = "linux")]
+pub fn by_nobody(folder: &Folder) -> Command {
+    use std::os::unix::process::CommandExt as _;
+    let copy = folder.path("farspan");
+    // By a process of its own: a file that this one has open for writing cannot be started.
+    assert!(Command::new("cp").args([env!("CARGO_BIN_EXE_farspan"), &copy]).status().unwrap().success());
+    let mut command = Command::new(copy);
+    if stdout(&Command::new("id").arg("-u").output().unwrap()) == "0\n" {
+        command.uid(65_534).gid(65_534);
+    }
+    command
+}
+
 /// Its standard output.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
