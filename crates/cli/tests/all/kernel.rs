@@ -14,7 +14,7 @@ mod ports;
 mod robust;
 
 /// Two hosts, `a` (10.9.0.1, fd99::1) and `b` (10.9.0.2, fd99::2), joined by a pair of devices, `va` and `vb`; beside them `c`, which is
-/// joined to nothing.
+/// joined to nothing. They live as long as the standard input of the last program, which the test holds.
 const SETUP: &str = "\
 set -e
 mount -t bpf bpf /sys/fs/bpf
@@ -29,7 +29,7 @@ for side in 'a va 1' 'b vb 2'; do
   ip -n $1 link set $2 up
 done
 echo ready
-exec sleep 120";
+exec cat";
 
 /// A name of its own for each lab: names of controls are those of the whole machine.
 static LABS: AtomicU32 = AtomicU32::new(0);
@@ -47,7 +47,7 @@ impl Lab {
     /// `None`: this machine cannot, for one of the reasons that the command itself names.
     fn new() -> Option<Self> {
         let mut command = Command::new("unshare");
-        command.args(["--mount", "--net", "sh", "-c", SETUP]).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.args(["--mount", "--net", "sh", "-c", SETUP]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let Ok(mut keeper) = command.stderr(Stdio::piped()).spawn() else {
             skipped("no program `unshare`: apt install util-linux");
             return None;
@@ -114,10 +114,10 @@ impl Lab {
 
     /// A program in Python at a host.
     fn python(&self, host: &str, program: &str, arguments: &[&str]) -> Child {
-        // It ends by itself, whatever becomes of the test; and no process stands between, which would end in its stead.
-        let program = format!("import signal; signal.alarm(60)\n{program}");
+        // It ends with the test's thread (PR_SET_PDEATHSIG); no process stands between, which would end in its stead.
+        let program = format!("import ctypes; ctypes.CDLL(None).prctl(1, 9)\n{program}");
         let words = [&["ip", "netns", "exec", host, "python3", "-c", &program], arguments].concat();
-        self.command(&words).stdout(Stdio::piped()).spawn().unwrap()
+        self.command(&words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
     }
 
     fn setting(&self, host: &str, key: &str) -> String {
@@ -253,9 +253,9 @@ fn pause(ms: u64) {
     std::thread::park_timeout(Duration::from_millis(ms));
 }
 
-/// Looks again for up to 10 s.
+/// Looks again for a minute: longer than even a busy machine takes.
 fn eventually(mut is_so: impl FnMut() -> bool) -> bool {
-    (0..50).any(|look| {
+    (0..300).any(|look| {
         if look > 0 {
             pause(200);
         }

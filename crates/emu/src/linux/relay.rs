@@ -301,28 +301,34 @@ mod tests {
         World::idle(&request.resolve().unwrap()).unwrap().spec
     }
 
+    /// The longest silence of a relay whose machine is busy.
+    const QUIET: std::time::Duration = std::time::Duration::from_secs(2);
+
     /// Sends numbers through a relay to a server that echoes them; gives those that came back, and the shortest round trip.
     fn echoes(spec: &Spec, count: u8) -> (Vec<u8>, std::time::Duration) {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         let mut relay =
             Relay::bind(spec, "127.0.0.1:0", &server.local_addr().unwrap().to_string(), 0, 1).unwrap();
         let (address, is_over) = (relay.address().unwrap(), AtomicBool::new(false));
-        let wait = Some(std::time::Duration::from_millis(700));
-        server.set_read_timeout(wait).unwrap();
+        server.set_read_timeout(Some(std::time::Duration::from_millis(50))).unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let mut buffer = [0; 64];
-                while let Ok((length, from)) = server.recv_from(&mut buffer) {
-                    server.send_to(&buffer[..length], from).unwrap();
+                while !is_over.load(Ordering::Relaxed) {
+                    if let Ok((length, from)) = server.recv_from(&mut buffer) {
+                        server.send_to(&buffer[..length], from).unwrap();
+                    }
                 }
             });
             scope.spawn(|| relay.run(|| is_over.load(Ordering::Relaxed)));
             let client = UdpSocket::bind("127.0.0.1:0").unwrap();
-            client.set_read_timeout(wait).unwrap();
+            client.set_read_timeout(Some(QUIET)).unwrap();
             let began = farspan_world::clock::now();
             (0..count).for_each(|n| drop(client.send_to(&[n, 7], address)));
             let (mut back, mut buffer, mut first) = (Vec::new(), [0; 64], None);
-            while let Ok(length) = client.recv(&mut buffer) {
+            while back.len() < usize::from(count)
+                && let Ok(length) = client.recv(&mut buffer)
+            {
                 assert_eq!((length, buffer[1]), (2, 7));
                 first.get_or_insert_with(|| began.elapsed());
                 back.push(buffer[0]);
@@ -365,9 +371,8 @@ mod tests {
                     Sending::Sent
                 );
             }
-            // Until it has been silent for half a second.
             let mut quiet = 0;
-            while quiet < 50 {
+            while seen.len() < usize::from(count) && quiet < 200 {
                 let came = server.receive(&mut |_, ecn, bytes| seen.push((bytes[0], ecn))).unwrap();
                 quiet = if came > 0 { 0 } else { quiet + 1 };
                 std::thread::park_timeout(std::time::Duration::from_millis(10));
@@ -439,7 +444,7 @@ rate = "10Mbps"
     /// Sends datagrams of these lengths through a relay to a server; gives those that came, and what the relay says.
     fn lengths(spec: &Spec, listen: &str, sent: &[usize]) -> (Vec<usize>, RelaySummary) {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
-        server.set_read_timeout(Some(std::time::Duration::from_millis(500))).unwrap();
+        server.set_read_timeout(Some(QUIET)).unwrap();
         let onward = server.local_addr().unwrap().to_string();
         let mut relay = Relay::bind(spec, listen, &onward, 0, 1).unwrap();
         let (address, is_over) = (relay.address().unwrap(), AtomicBool::new(false));

@@ -19,9 +19,9 @@ topology = { kind = "star", hosts = 3, link_rate = "200Mbps", link_delay = "5ms"
 /// A counter of UDP datagrams, which says when it is ready: how many each receiver got, and how many more than once.
 fn receive(address: &str, ready: &mpsc::Sender<()>, quiet: Duration) -> (u64, u64) {
     let socket = UdpSocket::bind(address).unwrap();
-    ready.send(()).unwrap();
     socket.set_read_timeout(Some(quiet)).unwrap();
     rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, 64 << 20).unwrap();
+    ready.send(()).unwrap();
     let (mut seen, mut buffer, mut received, mut twice) = (Vec::new(), [0; 2048], 0, 0);
     while let Ok(length) = socket.recv(&mut buffer) {
         let number = u32::from_be_bytes(buffer[..4].try_into().unwrap()) as usize;
@@ -103,7 +103,7 @@ fn what_a_program_sends_too_fast_waits_at_its_host() {
         let to = "10.0.0.3:7000";
         let (ready, are_ready) = mpsc::channel();
         std::thread::scope(|scope| {
-            let receiver = scope.spawn(move || hosts.at(2, || receive(to, &ready, Duration::from_secs(1))));
+            let receiver = scope.spawn(move || hosts.at(2, || receive(to, &ready, Duration::from_secs(2))));
             are_ready.recv_timeout(Duration::from_secs(10)).unwrap();
             hosts.at(0, || send("0.0.0.0:0", to, COUNT, 1400, Duration::ZERO));
             received = Some(receiver.join().unwrap());
@@ -235,7 +235,7 @@ fn a_ping_takes_what_the_model_says_and_little_more() {
 /// A raw socket that hears of ICMP.
 fn icmp_socket() -> OwnedFd {
     let icmp = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)).unwrap();
-    let wait = Some(Duration::from_secs(2));
+    let wait = Some(Duration::from_secs(20));
     rustix::net::sockopt::set_socket_timeout(&icmp, rustix::net::sockopt::Timeout::Recv, wait).unwrap();
     icmp
 }
@@ -247,6 +247,18 @@ fn said(icmp: &OwnedFd) -> ([u8; 4], u8, u8, u32) {
     assert!(length >= 28);
     let word = u32::from_be_bytes(buffer[24..28].try_into().unwrap());
     (buffer[12..16].try_into().unwrap(), buffer[20], buffer[21], word)
+}
+
+/// Waits until this host has heard that packets to an address are too big.
+fn await_mtu(to: &str) {
+    let address = to.parse::<SocketAddr>().unwrap().ip().to_string();
+    let knows = || {
+        let route = Command::new("ip").args(["route", "get", &address]).output().unwrap();
+        String::from_utf8_lossy(&route.stdout).contains(" mtu ")
+    };
+    while !knows() {
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
 }
 
 #[test]
@@ -282,7 +294,7 @@ fn hosts_hear_from_switches_where_packets_end() {
                 let receiver = scope.spawn(move || {
                     hosts.at(2, || {
                         let socket = UdpSocket::bind(any).unwrap();
-                        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+                        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
                         ready.send(()).unwrap();
                         socket.recv(&mut [0; 9000]).unwrap()
                     })
@@ -290,10 +302,9 @@ fn hosts_hear_from_switches_where_packets_end() {
                 are_ready.recv_timeout(Duration::from_secs(10)).unwrap();
                 hosts.at(0, || {
                     let socket = UdpSocket::bind(if place == 0 { "0.0.0.0:0" } else { "[::]:0" }).unwrap();
-                    for length in [8000, 8001] {
-                        socket.send_to(&vec![0; length], to).unwrap();
-                        std::thread::park_timeout(Duration::from_millis(300));
-                    }
+                    socket.send_to(&[0; 8000], to).unwrap();
+                    await_mtu(to);
+                    socket.send_to(&[0; 8001], to).unwrap();
                 });
                 receiver.join().unwrap()
             });

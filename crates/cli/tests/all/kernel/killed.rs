@@ -3,19 +3,18 @@
 use super::{Lab, code, eventually};
 use crate::common::stderr;
 
-/// Times after which a command is killed, in ms: they become denser until some fall before its deed is done, and some after.
+/// Times after which a command is killed, in ms: they grow until some fall after its deed is done, or become denser until some fall
+/// before.
 fn until_both(mut round: impl FnMut(u64) -> bool) {
-    let (mut before, mut after) = (0, 0);
-    let mut times: Vec<u64> = (0..12).map(|n| 40 * n).collect();
-    for denser in 0..3 {
-        for &ms in &times {
-            if round(ms) { after += 1 } else { before += 1 }
+    let (mut before, mut after, mut step) = (0, 0, 40);
+    for _ in 0..4 {
+        for n in 0..12 {
+            if round(step * n) { after += 1 } else { before += 1 }
         }
         if before > 0 && after > 0 {
             return;
         }
-        let step = if after == 0 { 200 } else { 1 };
-        times = (0..12).map(|n| step * n * (denser + 1)).collect();
+        step = if after == 0 { 5 * step } else { 1 };
     }
     panic!("killed {before} times before it was done, and {after} times after: the times say nothing");
 }

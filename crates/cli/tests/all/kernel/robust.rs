@@ -282,7 +282,7 @@ fn a_peer_that_repeats_marks_stops_no_flow() {
     }
 }
 
-/// 1,000 connections at once, each with 20 KB of its own.
+/// 1,000 connections at once, each with 20 KB of its own; they close when the standard input of the client does.
 const MANY_SERVER: &str = "
 import selectors, socket
 listener = socket.create_server(('10.9.0.2', 7000), backlog=1024)
@@ -305,12 +305,13 @@ print('done', flush=True)
 ";
 
 const MANY_CLIENT: &str = "
-import socket, time
+import socket, sys, time
 flows = [socket.create_connection(('10.9.0.2', 7000)) for _ in range(1000)]
 print('connected', flush=True)
 for part in range(20):
     for flow in flows: flow.sendall(bytes(1000))
     time.sleep(0.1)
+sys.stdin.read()
 for flow in flows: flow.close()
 ";
 
@@ -332,6 +333,7 @@ fn a_thousand_connections_have_windows_within_bounds_and_end() {
         let windows = windows(&lab.status());
         assert!(windows.len() >= 1000, "{control}: {} connections", windows.len());
         assert!(windows.iter().all(|cwnd| (1..=MOST).contains(cwnd)), "{control}: {windows:?}");
+        drop(client.stdin.take());
         line.clear();
         said.read_line(&mut line).unwrap();
         assert_eq!(line, "done\n", "{control}");
