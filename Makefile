@@ -1,5 +1,5 @@
 # `make demo` and `make test` need Rust and Python, and set up everything else themselves.
-.PHONY: demo test lint release instructions docs book python wheel dist
+.PHONY: demo test lint release lab instructions docs book python wheel dist
 
 # `farspan kernel` where its eBPF programs can be built: KERNEL= leaves it out, KERNEL=farspan-cli/kernel asks for it.
 KERNEL ?= $(shell command -v clang >/dev/null && test -e /usr/include/libelf.h -a -e /usr/include/zlib.h -a -e /usr/include/linux/bpf.h && echo farspan-cli/kernel)
@@ -7,7 +7,11 @@ WITH_KERNEL = $(if $(KERNEL),--features $(KERNEL))
 
 # The Python crate is named for its features alone: the wheel then finds everything built that it shares with the program.
 release:
-	cargo build --release --locked $(WITH_KERNEL) -p farspan-cli -p farspan-python --bin farspan
+	cargo build --release --locked $(WITH_KERNEL) -p farspan-cli -p farspan-lab -p farspan-python --bin farspan --bin farspan-lab
+
+# The program of farspan's makers: benchmarks of single parts, pages that are made from the source.
+lab:
+	cargo build --release --locked -p farspan-lab
 
 demo: release
 	$${CARGO_TARGET_DIR:-target}/release/farspan demo

@@ -1,7 +1,7 @@
-"""What an ACK costs the controls that read delay or telemetry, in instructions (`farspan bench congestion`, which needs
+"""What an ACK costs the controls that read delay or telemetry, in instructions (`farspan-lab bench congestion`, which needs
 valgrind). Fails unless OSCAR between batches takes fewer than HPCC and PowerTCP with the telemetry of five ports.
 
-usage: acks.py BINARY
+usage: acks.py FARSPAN-LAB
 """
 import json
 import subprocess

@@ -1,7 +1,7 @@
 """What each constant does in which the published code differs from the paper: one run with the paper's constants, and one with the code's
 value of this one alone. Writes bench/deviations.json, from which docs/generate.py makes the tables of docs/src/deviations.
 
-usage: deviations.py FARSPAN [--only NAME] [--jobs N]
+usage: deviations.py FARSPAN [--only NAME] [--jobs N]     farspan-lab must be beside it
 
 Constants of ports and of recovery, and those that the paper has no such rule for ("left out"), are set as a scenario sets them. What
 cannot be set so has no effect here, and stands as not measured.
@@ -82,7 +82,7 @@ def main():
     for name in RUNS:
         if options.only and options.only != name:
             continue
-        text = subprocess.run([options.farspan, "schema", "--markdown", name], check=True, capture_output=True, text=True).stdout
+        text = subprocess.run([pathlib.Path(options.farspan).with_name("farspan-lab"), "reference", name], check=True, capture_output=True, text=True).stdout
         for line in text.splitlines():
             cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
             if len(cells) == 5 and re.match("`(?!paper|artifact)", cells[0]) and re.match("`", cells[3]):

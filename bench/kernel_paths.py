@@ -20,7 +20,7 @@ from kernel_runs import Series, arguments
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs/src/kernel-paths.md"
-SCENARIO = HERE.parent / "crates/cli/src/bench/kernel/bottleneck.toml"
+SCENARIO = HERE.parent / "crates/lab/src/bench/kernel/bottleneck.toml"
 
 # Rounds of the clean paths, in which the controls take turns of so many seconds; runs of the others. The machine changes its own speed by a
 # third from minute to minute: turns are short, so that those of a round meet the same.

@@ -6,7 +6,7 @@ the constants of these controls, path selectors and codings in which the profile
 or `scenarios`, those that are built in, `tree` (see tree.py), `peers` (of bench/peers.json), or `run COMMAND` and `lines 1-3,7 COMMAND`: a command of farspan in an empty folder and its output, all or some lines, and `run-2 COMMAND`: one that ends with 2. Seconds and
 memory in it are left out. The text itself stands in the page, so that a forge shows it too.
 
-usage: generate.py BINARY [--quick | --check]     --quick leaves the bars of small runs as they are; --check does so and writes
+usage: generate.py BINARY [--quick | --check]     farspan-lab must be beside BINARY; --quick leaves the bars of small runs as they are; --check does so and writes
                                                   nothing, and fails where a file is not what it would write, a link of the book
                                                   leads nowhere, or a page has what only mdBook shows
 """
@@ -40,6 +40,11 @@ PANELS = ["inside a datacenter, from one BDP", "inside a datacenter, from ten pa
 
 def farspan(binary, *words):
     return subprocess.run([binary, *words], check=True, capture_output=True, text=True).stdout
+
+
+def lab(*words):
+    """What farspan-lab prints, the program beside the one that the arguments name."""
+    return farspan(pathlib.Path(sys.argv[1]).with_name("farspan-lab"), *words)
 
 
 def tables(snapshot):
@@ -143,8 +148,8 @@ def markdown(head, rows):
 
 
 def kernel(name):
-    """What the runs of `bench kernel` that are kept say: sums, or the cells of a control."""
-    document = json.loads(farspan(sys.argv[1], "bench", "kernel", "--minutes", "0", "--keep", ROOT / "bench/kernel.json", "--json"))
+    """What the runs of `farspan-lab bench kernel` that are kept say: sums, or the cells of a control."""
+    document = json.loads(lab("bench", "kernel", "--minutes", "0", "--keep", ROOT / "bench/kernel.json", "--json"))
     if name == "sums":
         share = lambda one: f"{one['agree']} of {one['cells']} ({one['agree'] / one['cells']:.0%})"
         return markdown(["measure", "cells that agree"], [[one["measure"], share(one)] for one in document["measures"]])
@@ -181,7 +186,7 @@ def deviations(names):
     """A row a constant in which the profiles differ. `paper` and `artifact` run their own column."""
     effects, rows = json.loads((ROOT / "bench/deviations.json").read_text()), []
     for name in names:
-        for scenarios, key, ours, source, theirs, why in differing(farspan(sys.argv[1], "schema", "--markdown", name)):
+        for scenarios, key, ours, source, theirs, why in differing(lab("reference", name)):
             # Of another value than the code's present one nothing was measured.
             measured = f"{name} {key.strip('`')} {theirs.strip('`')}" if not scenarios else ""
             effect = effects.get(measured, "*not measured*")
@@ -237,7 +242,7 @@ def part(page, kind, name=None, *more):
     if kind == "deviations":
         return deviations([name, *more])
     if kind == "constants":
-        return farspan(sys.argv[1], "schema", "--markdown", name)
+        return lab("reference", name)
     if kind == "detectors":
         return getattr(frontier, name)(frontier.read(DETECTORS))
     if kind == "kernel":
@@ -270,7 +275,7 @@ def citation():
 
 def pages(binary):
     yield "../../CITATION.cff", citation()
-    yield "scenario-reference.md", farspan(binary, "schema", "--markdown")
+    yield "scenario-reference.md", lab("reference")
     for page in [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted(BOOK.rglob("*.md"))]:
         if "<!-- made: " in page.read_text().replace(LEDGER, ""):
             yield os.path.relpath(page, BOOK), filled(page)

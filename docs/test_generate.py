@@ -1,6 +1,6 @@
 """A constant that changes in a profile changes its row of the deviations, and no other.
 
-usage: test_generate.py BINARY
+usage: test_generate.py FARSPAN-LAB
 """
 import subprocess
 import sys
@@ -15,11 +15,11 @@ CHANGES = [
 
 
 def main(binary):
-    shown = subprocess.run([binary, "schema", "--markdown", "oscar"], check=True, capture_output=True, text=True).stdout
+    shown = subprocess.run([binary, "reference", "oscar"], check=True, capture_output=True, text=True).stdout
     before = list(differing(shown))
     for line, old, new in CHANGES:
         if line not in shown:
-            sys.exit(f"docs/test_generate.py: `schema --markdown oscar` has no such line any more; name another constant: {line}")
+            sys.exit(f"docs/test_generate.py: `reference oscar` has no such line any more; name another constant: {line}")
         after = list(differing(shown.replace(line, line.replace(old, new))))
         moved = [row for row in after if row not in before]
         key = line.split("`")[1]

@@ -1,4 +1,4 @@
-/* ISA-L under the conditions of `farspan bench coding`: the same codes, segment size, working sets, batches and medians. Prints one
+/* ISA-L under the conditions of `farspan-lab bench coding`: the same codes, segment size, working sets, batches and medians. Prints one
  * JSON document of the same form; `decode_planned_bytes_per_s` keeps the inverted matrix, `decode_bytes_per_s` inverts it for each
  * block. Compiled and run by run.py. */
 #define _GNU_SOURCE

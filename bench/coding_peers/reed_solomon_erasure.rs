@@ -1,4 +1,4 @@
-//! reed-solomon-erasure under the conditions of `farspan bench coding`: the same codes, segment size, working sets, batches and
+//! reed-solomon-erasure under the conditions of `farspan-lab bench coding`: the same codes, segment size, working sets, batches and
 //! medians. Prints one JSON document of the same form. The crate keeps inverted matrices in a cache of its own. Compiled and
 //! run by run.py.
 

@@ -73,7 +73,7 @@ def crate(work):
 
 def programs(arguments, work):
     """What to run, by name."""
-    bench = [arguments.farspan, "bench", "coding", "--json"]
+    bench = [arguments.lab, "bench", "coding", "--json"]
     kernels = arguments.kernel or [json.loads(run(*bench))["benchmarks"][0]["kernel"]]
     ours = {f"farspan {kernel}": [*bench, "--kernel", kernel] for kernel in kernels}
     peers = installed_isa_l(work)
@@ -85,7 +85,7 @@ def programs(arguments, work):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("farspan", type=pathlib.Path)
+    p.add_argument("lab", metavar="FARSPAN-LAB", type=pathlib.Path)
     p.add_argument("--isa-l", type=pathlib.Path, action="append", default=[], metavar="DIR")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--kernel", action="append", default=[])

@@ -1,10 +1,7 @@
 //! The arguments.
 
 use crate::ask_args::{AskArgs, one_scheme, part};
-use crate::bench::BenchCongestionArgs;
-#[cfg(target_os = "linux")]
-use crate::bench::BenchKernelArgs;
-use crate::bench::BenchProxyArgs;
+use crate::bench::BenchArgs;
 use crate::bundle::BundleArgs;
 #[cfg(target_os = "linux")]
 pub use crate::emu_args::*;
@@ -48,7 +45,7 @@ pub enum Command {
     Check(CheckArgs),
     /// Write a commented starter: a scenario, a topology file, or the crate of a congestion control
     New(NewArgs),
-    /// Print every key of scenarios or topology files, as JSON Schema or Markdown
+    /// Print every key of scenarios or topology files, as JSON Schema
     Schema(SchemaArgs),
     /// Compare runs side by side: medians, and ratios paired by seed
     Compare(CompareArgs),
@@ -278,14 +275,8 @@ pub struct CheckArgs {
 /// Arguments of `schema`.
 #[derive(Args, Debug)]
 pub struct SchemaArgs {
-    /// Print a Markdown page of all keys instead of JSON Schema
-    #[arg(long)]
-    pub markdown: bool,
-    /// With --markdown: print the constants of this control, path selector or coding in both profiles, not the keys
-    #[arg(requires = "markdown")]
-    pub name: Option<String>,
     /// Print the JSON Schema of topology files
-    #[arg(long, conflicts_with = "markdown")]
+    #[arg(long)]
     pub topology: bool,
 }
 
@@ -308,82 +299,6 @@ pub struct NewArgs {
     /// from, or that the current folder is in
     #[arg(long, value_name = "DIR", requires = "control")]
     pub farspan: Option<PathBuf>,
-}
-
-/// Arguments of `bench`.
-#[derive(Args, Debug)]
-pub struct BenchArgs {
-    /// The benchmark and its arguments.
-    #[command(subcommand)]
-    pub part: BenchPart,
-}
-
-/// The benchmarks of `farspan bench`.
-#[derive(Subcommand, Debug)]
-pub enum BenchPart {
-    /// Packet-hops per second of the simulator, with one process per scenario
-    Sim(BenchSimArgs),
-    /// Bytes per second that one core encodes and decodes, with every kernel that the CPU supports
-    Coding(BenchCodingArgs),
-    /// Instructions and time per ACK, and bytes of state, for every congestion control
-    Congestion(BenchCongestionArgs),
-    /// Instructions and time per packet at the proxies of an incast, beside the paper's times. Measures the code only, without sockets
-    Proxy(BenchProxyArgs),
-    /// Compare TCP of the Linux kernel with the simulator's at the same bottleneck (Linux, as root)
-    #[cfg(target_os = "linux")]
-    Kernel(BenchKernelArgs),
-    /// Parts of later releases, and unknown ones.
-    #[command(external_subcommand)]
-    Other(Vec<String>),
-}
-
-/// The message for a benchmark that is not there.
-pub fn unknown_bench(words: &[String]) -> String {
-    #[cfg(target_os = "linux")]
-    let (available, planned) = (["sim", "coding", "congestion", "proxy", "kernel"], ["udp"]);
-    #[cfg(not(target_os = "linux"))]
-    let (available, planned) = (["sim", "coding", "congestion", "proxy"], ["udp"]);
-    unknown_name("benchmark", words.first().map_or("", String::as_str), &available, &planned)
-}
-
-/// Arguments of `bench sim`.
-#[derive(Args, Debug)]
-pub struct BenchSimArgs {
-    /// Run only benchmarks whose name contains this; can be given several times
-    #[arg(long, value_name = "NAME")]
-    pub only: Vec<String>,
-    /// Number of rounds. The median run of each benchmark counts
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub repeat: u32,
-    /// Maximum number of threads. Each benchmark runs on one thread, and again on as many as its engine can use
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub threads: u16,
-    /// Engine: windowed (fast) or oracle (simple and slow)
-    #[arg(long, value_name = "NAME", default_value = "windowed", value_parser = engine)]
-    pub engine: EngineKind,
-    /// Set a key of every benchmark's scenario, such as workload.flow_size=1MiB; can be given several times
-    #[arg(long, value_name = "PATH=VALUE")]
-    pub set: Vec<String>,
-    /// Print one JSON document instead of a table
-    #[arg(long)]
-    pub json: bool,
-    /// Show no progress
-    #[arg(long)]
-    pub quiet: bool,
-}
-
-/// Arguments of `bench coding`.
-#[derive(Args, Debug)]
-pub struct BenchCodingArgs {
-    /// Measure only this kernel; can be given several times
-    #[arg(long, value_name = "NAME")]
-    pub kernel: Vec<String>,
-    /// Number of rounds. The median of each number counts
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub repeat: u32,
-    /// Print one JSON document instead of a table
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Arguments of `import`.

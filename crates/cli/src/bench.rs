@@ -1,28 +1,64 @@
 //! `farspan bench sim`: built-in scenarios, each run by `farspan run` in a process of its own, so that the peak memory of
-//! one says nothing about the next. What else is measured stands beside it.
+//! one says nothing about the next. `farspan-lab bench` measures single parts.
 
-mod coding;
-mod congestion;
-#[cfg(target_os = "linux")]
-mod kernel;
-mod proxy;
-mod steps;
-
-pub use coding::coding;
-pub use congestion::{BenchCongestionArgs, congestion};
-#[cfg(target_os = "linux")]
-pub use kernel::{BenchKernelArgs, kernel};
-pub use proxy::{BenchProxyArgs, proxy};
-
-use crate::args::BenchSimArgs;
-use crate::format::{Table, bytes, number, time, with_prefix};
-use crate::{Failure, output};
+use crate::Failure;
+use clap::{Args, Subcommand};
 use farspan_scenario::{Request, unknown_name};
-use farspan_world::runner::threaded;
+use farspan_terminal::format::{Table, bytes, number, time, with_prefix};
+use farspan_terminal::output;
+use farspan_terminal::rounds::{load, rounds};
+use farspan_world::runner::{engine, threaded};
 use farspan_world::{EngineKind, World};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
+
+/// Arguments of `bench`.
+#[derive(Args, Debug)]
+pub struct BenchArgs {
+    /// The benchmark and its arguments.
+    #[command(subcommand)]
+    pub part: BenchPart,
+}
+
+/// The benchmarks of `farspan bench`.
+#[derive(Subcommand, Debug)]
+pub enum BenchPart {
+    /// Packet-hops per second of the simulator, with one process per scenario
+    Sim(BenchSimArgs),
+    /// Parts of later releases, and unknown ones.
+    #[command(external_subcommand)]
+    Other(Vec<String>),
+}
+
+/// Arguments of `bench sim`.
+#[derive(Args, Debug)]
+pub struct BenchSimArgs {
+    /// Run only benchmarks whose name contains this; can be given several times
+    #[arg(long, value_name = "NAME")]
+    pub only: Vec<String>,
+    /// Number of rounds. The median run of each benchmark counts
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+    /// Maximum number of threads. Each benchmark runs on one thread, and again on as many as its engine can use
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: u16,
+    /// Engine: windowed (fast) or oracle (simple and slow)
+    #[arg(long, value_name = "NAME", default_value = "windowed", value_parser = engine)]
+    pub engine: EngineKind,
+    /// Set a key of every benchmark's scenario, such as workload.flow_size=1MiB; can be given several times
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// Benchmarks of `farspan-lab`.
+const IN_LAB: [&str; 4] = ["coding", "congestion", "proxy", "kernel"];
 
 /// The sampling intervals of a benchmark with probes.
 const PROBES: [&str; 2] = ["probes.rate_interval=10us", "probes.queue_interval=10us"];
@@ -71,8 +107,27 @@ struct Document {
     repeat: u32,
 }
 
+/// Runs the benchmark that the arguments name.
+pub fn bench(args: &BenchArgs, itself: &[OsString]) -> Result<(), Failure> {
+    match &args.part {
+        BenchPart::Sim(args) => sim(args, itself),
+        BenchPart::Other(words) => Err(Failure::BadInput(unknown(words))),
+    }
+}
+
+/// The message for a benchmark that is not here.
+fn unknown(words: &[String]) -> String {
+    let name = words.first().map_or("", String::as_str);
+    if IN_LAB.contains(&name) {
+        return format!(
+            "bench {name} is for farspan's makers: build their program with `make lab`, and run `farspan-lab bench {name}`"
+        );
+    }
+    unknown_name("benchmark", name, &["sim"], &["udp"])
+}
+
 /// Runs the benchmarks round by round, and gives the median run of each.
-pub fn sim(args: &BenchSimArgs, itself: &[OsString]) -> Result<(), Failure> {
+fn sim(args: &BenchSimArgs, itself: &[OsString]) -> Result<(), Failure> {
     let benchmarks = chosen(args)?;
     let mut load_average: Vec<_> = load().into_iter().collect();
     let mut runs: Vec<Vec<Measured>> = benchmarks.iter().map(|_| Vec::new()).collect();
@@ -189,12 +244,6 @@ fn median(mut runs: Vec<Measured>) -> Option<Measured> {
     runs.into_iter().nth(middle)
 }
 
-/// The load average of the last minute.
-fn load() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
-    text.split_whitespace().next()?.parse().ok()
-}
-
 fn table(document: &Document) -> String {
     let mut table = Table::new([
         "benchmark",
@@ -222,18 +271,6 @@ fn table(document: &Document) -> String {
     }
     let rounds = rounds(document.repeat, &document.load_average);
     format!("{}\nset-up is not in the rate; {rounds}\n", table.render(&[1]))
-}
-
-/// How often was measured, and how busy the machine was.
-fn rounds(repeat: u32, load_average: &[f64]) -> String {
-    let rounds = match repeat {
-        1 => "one run each".to_owned(),
-        n => format!("median of {n} runs each"),
-    };
-    match load_average {
-        [before, after] => format!("{rounds}; load average {before} before, {after} after"),
-        _ => rounds,
-    }
 }
 
 #[cfg(test)]

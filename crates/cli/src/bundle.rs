@@ -1,9 +1,8 @@
 //! `farspan bundle`.
 
 use crate::figure_runs::{RunningArgs, parameters, points, run_points, size};
-use crate::format::{Table, counted};
 use crate::version::features;
-use crate::{Failure, Itself, output, reproduce};
+use crate::{Failure, Itself, reproduce};
 use clap::Args;
 use farspan_files::NewFile;
 use farspan_ledger::{
@@ -12,6 +11,8 @@ use farspan_ledger::{
 };
 use farspan_scenario::{Request, ScenarioError};
 use farspan_sweep::{Finished, Point, Program, Row, Store, encode_data_set};
+use farspan_terminal::format::{Table, counted};
+use farspan_terminal::output;
 use farspan_world::clock::now;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

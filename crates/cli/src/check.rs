@@ -2,10 +2,11 @@
 
 use crate::args::CheckArgs;
 use crate::offered::Offered;
-use crate::{Failure, cost, output};
+use crate::{Failure, cost};
 use farspan_metrics::Warned;
 use farspan_scenario::{Resolved, ScenarioError};
 use farspan_sweep::{Kind, Point, Sweep};
+use farspan_terminal::output;
 use farspan_world::{Cost, PathFacts, Size, World};
 use std::panic::resume_unwind;
 use std::path::Path;

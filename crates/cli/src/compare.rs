@@ -1,12 +1,13 @@
 //! `farspan compare`.
 
+use crate::Failure;
 use crate::args::CompareArgs;
-use crate::format::{INFINITE, NONE, Table, or_infinite};
-use crate::{Failure, output};
 use farspan_metrics::{Measure, Unit};
 use farspan_report::{
     Comparison, Difference, Ratios, Side, Verdict, compare as paired, html, interval_name, load, pairs, write,
 };
+use farspan_terminal::format::{INFINITE, NONE, Table, or_infinite};
+use farspan_terminal::output;
 use serde_json::{Value, json};
 
 /// Sets the runs of some folders side by side.

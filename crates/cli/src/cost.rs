@@ -1,10 +1,10 @@
 //! The estimated cost of runs, as people read it.
 
-use crate::format::{bytes, seconds, with_prefix};
-use crate::output;
-use crate::progress::interrupted;
 use farspan_scenario::Resolved;
 use farspan_sweep::{Planned, Point};
+use farspan_terminal::format::{bytes, seconds, with_prefix};
+use farspan_terminal::interrupt::interrupted;
+use farspan_terminal::output;
 use farspan_world::{Cost, Estimate, World};
 use std::collections::BTreeMap;
 use std::thread;

@@ -2,12 +2,14 @@
 
 use crate::args::{DemoArgs, Seeds};
 use crate::compare::{BEST, best, entry, notes, warnings};
-use crate::format::Table;
-use crate::progress::{catch_interrupts, interrupted, run_all};
-use crate::{Failure, output, seeds};
+use crate::progress::run_all;
+use crate::{Failure, seeds};
 use farspan_report::{Arm, Comparison, Group, comparisons, groups, html, load, write};
 use farspan_scenario::value::SchemePart;
 use farspan_scenario::{Request, same_as};
+use farspan_terminal::format::Table;
+use farspan_terminal::interrupt::{catch_interrupts, interrupted};
+use farspan_terminal::output;
 use farspan_world::EngineKind;
 use farspan_world::runner::{self, Job};
 use serde_json::json;

@@ -4,15 +4,16 @@ use crate::args::{
     EmuArgs, EmuDownArgs, EmuExecArgs, EmuPart, EmuServeArgs, EmuStatusArgs, EmuTcpFlowsArgs,
     EmuTcpMessagesArgs, EmuTcpPart, EmuUdpArgs, EmuUpArgs,
 };
-use crate::format::{NONE, Table, number, percent, time};
-use crate::progress::{catch_every_interrupt, catch_interrupts, interrupted};
-use crate::{Failure, Itself, output, report};
+use crate::{Failure, Itself, report};
 use farspan_emu::{
     ChoiceError, DownError, ExecError, Facts, Flows, Messages, Name, NameError, PathTable, Relay, RelayError,
     RelaySummary, Session, State, Status, UpError, check, choose, fits, settle,
 };
 use farspan_metrics::{Emulation, Lateness, Summary};
 use farspan_scenario::{Request, Resolved};
+use farspan_terminal::format::{NONE, Table, number, percent, time};
+use farspan_terminal::interrupt::{catch_every_interrupt, catch_interrupts, interrupted};
+use farspan_terminal::output;
 use farspan_units::random::entity;
 use farspan_world::runner::{self, Job};
 use farspan_world::{ResultFolder, World};

@@ -1,10 +1,11 @@
 //! `farspan export`.
 
+use crate::Failure;
 use crate::args::delay;
-use crate::{Failure, output};
 use clap::{Args, Subcommand};
 use farspan_formats::hpcc::FctNames;
 use farspan_scenario::unknown_name;
+use farspan_terminal::output;
 use farspan_units::Duration;
 use std::path::PathBuf;
 

@@ -2,11 +2,12 @@
 
 use crate::Failure;
 use crate::cost::announce_figures;
-use crate::progress::{SweepDisplay, catch_interrupts, interrupted};
+use crate::progress::SweepDisplay;
 use clap::Args;
 use farspan_ledger::{Figure, Run, Size};
 use farspan_scenario::{ScenarioError, unknown_name};
 use farspan_sweep::{Finished, Options, Planned, Point, Store, execute};
+use farspan_terminal::interrupt::{catch_interrupts, interrupted};
 
 /// How a figure's runs are executed and reported.
 #[derive(Args, Debug)]

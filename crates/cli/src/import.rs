@@ -1,9 +1,10 @@
 //! `farspan import`.
 
+use crate::Failure;
 use crate::args::{CmArgs, HpccArgs, ImportArgs, ImportFormat, TopoArgs, unknown_format};
-use crate::format::counted;
-use crate::{Failure, output};
 use farspan_formats::{Format, cm, hpcc, htsim, list};
+use farspan_terminal::format::counted;
+use farspan_terminal::output;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 

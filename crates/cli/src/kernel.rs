@@ -1,16 +1,17 @@
 //! `farspan kernel`: congestion controls and phantom queues in the kernel, from the command line.
 
+use crate::Failure;
 use crate::args::{
     KernelArgs, KernelInstallArgs, KernelMarkArgs, KernelPart, KernelRemoveArgs, KernelStatusArgs,
     KernelUpdateArgs,
 };
-use crate::format::{NONE, Table, count, percent, time};
-use crate::{Failure, output};
 use farspan_kernel::{
     Attached, Control, InstallError, Installed, MarkError, Missing, Name, NameError, Namespace,
     NamespaceError, PhantomError, PhantomQueue, PortStatus, Refused, RemoveError, Removed, Restored,
     SettingError, Settings, Socket, Status, UnknownControl, UpdateError, Updated,
 };
+use farspan_terminal::format::{NONE, Table, count, percent, time};
+use farspan_terminal::output;
 use serde::Serialize;
 
 /// Bad input, whatever is wrong with it.
@@ -310,7 +311,7 @@ fn ports_page(ports: &[PortStatus]) -> String {
     for port in ports {
         let numbers =
             [port.k_min_bytes, port.k_max_bytes, port.level_bytes, port.packets, port.segments, port.bytes];
-        let drain = crate::format::bits_per_second(Some(port.drain_bps as f64));
+        let drain = farspan_terminal::format::bits_per_second(Some(port.drain_bps as f64));
         let mut row = vec![port.device.clone(), drain];
         row.extend(numbers.map(whole));
         row.extend([whole(port.not_ect), whole(port.marked)]);
@@ -350,7 +351,7 @@ fn mark(args: &KernelMarkArgs) -> Result<(), Failure> {
             Attached::New => "a phantom queue",
             Attached::Replaced => "a new phantom queue, in place of the old one,",
         },
-        crate::format::bits_per_second(Some(queue.drain().as_bps() as f64)),
+        farspan_terminal::format::bits_per_second(Some(queue.drain().as_bps() as f64)),
         args.dev,
     ));
     Ok(())

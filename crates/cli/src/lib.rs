@@ -28,7 +28,6 @@ mod emu;
 mod emu_args;
 mod export;
 mod figure_runs;
-mod format;
 mod import;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod kernel;
@@ -39,11 +38,9 @@ mod kernel_args;
 mod list;
 mod new;
 mod offered;
-mod output;
 mod plot;
 mod program;
 mod progress;
-pub mod reference;
 mod report;
 mod reproduce;
 mod run;
@@ -60,9 +57,10 @@ pub use sweep::{SweepPlan, Told};
 #[cfg(all(target_os = "linux", not(feature = "kernel")))]
 use kernel_absent as kernel;
 
-use args::{BenchPart, Cli, Command};
+use args::{Cli, Command};
 use clap::Parser;
 use farspan_scenario::ScenarioError;
+use farspan_terminal::output;
 use farspan_world::runner::RunError;
 use farspan_world::{FolderError, SaveError, bug};
 use std::ffi::OsString;
@@ -213,16 +211,11 @@ fn dispatch(command: Command, words: &[OsString], itself: &Itself<'_>) -> Result
         Command::List(list) => list::list(&list),
         Command::Check(check) => check::check(&check),
         Command::New(new) => new::new(&new),
-        Command::Schema(schema) => schema::schema(&schema),
-        Command::Bench(bench) => match bench.part {
-            BenchPart::Sim(sim) => bench::sim(&sim, itself.words),
-            BenchPart::Coding(coding) => bench::coding(&coding),
-            BenchPart::Congestion(congestion) => bench::congestion(&congestion, itself.words),
-            BenchPart::Proxy(proxy) => bench::proxy(&proxy, itself.words),
-            #[cfg(target_os = "linux")]
-            BenchPart::Kernel(kernel) => bench::kernel(&kernel, itself),
-            BenchPart::Other(words) => Err(Failure::BadInput(args::unknown_bench(&words))),
-        },
+        Command::Schema(schema) => {
+            schema::schema(&schema);
+            Ok(())
+        }
+        Command::Bench(bench) => bench::bench(&bench, itself.words),
         Command::Compare(compare) => compare::compare(&compare),
         Command::Report(report) => report::report(&report),
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, itself),

@@ -1,10 +1,11 @@
 //! `farspan list`.
 
+use crate::Failure;
 use crate::args::ListArgs;
-use crate::format::Table;
-use crate::{Failure, output};
 use farspan_ledger::{items, kinds};
 use farspan_scenario::catalog::Item;
+use farspan_terminal::format::Table;
+use farspan_terminal::output;
 
 /// Columns of a terminal that a list fits into.
 const WIDTH: usize = 110;

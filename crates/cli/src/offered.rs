@@ -1,6 +1,6 @@
 //! The offered load of each tier, as people read it.
 
-use crate::format::percent;
+use farspan_terminal::format::percent;
 
 /// The load that the flows of a run offer; `None` of a load: all at one instant.
 pub struct Offered<'a> {

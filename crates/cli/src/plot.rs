@@ -1,9 +1,10 @@
 //! `farspan plot`.
 
-use crate::{Failure, output};
+use crate::Failure;
 use clap::Args;
 use farspan_chart::{Figure, Panel, Place, Point, Series, Theme, lacks};
 use farspan_report::{Asked, Over, OverError, heads, over};
+use farspan_terminal::output;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `plot`.

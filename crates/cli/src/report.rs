@@ -1,8 +1,9 @@
 //! `farspan report`, and the report that a run with `--out` leaves.
 
+use crate::Failure;
 use crate::args::ReportArgs;
-use crate::{Failure, output};
 use farspan_report::{ReportError, write_report};
+use farspan_terminal::output;
 use std::path::Path;
 
 impl From<ReportError> for Failure {

@@ -1,14 +1,15 @@
 //! `farspan reproduce`.
 
 use crate::figure_runs::{RunningArgs, failed as runs_failed, points, run_points, size};
-use crate::format::Table;
-use crate::{Failure, Itself, output};
+use crate::{Failure, Itself};
 use clap::Args;
 use farspan_ledger::{
     Figure, FigureError, Ledger, Outcome, Paper, Record, Run, SelectionError, Size, Texts, Verdict, figures,
     pages, papers, select,
 };
 use farspan_sweep::{Finished, Program, Store};
+use farspan_terminal::format::Table;
+use farspan_terminal::output;
 use farspan_world::clock::now;
 use farspan_world::write;
 use serde_json::{Value, json};
@@ -228,7 +229,7 @@ pub fn table(record: &Record) -> String {
 }
 
 fn outcomes(all: &[Outcome]) -> String {
-    let number = |number: Option<f64>| crate::format::number(number);
+    let number = |number: Option<f64>| farspan_terminal::format::number(number);
     let mut table = Table::new(["claim", "paper", "measured", "95% interval", "ratio", "verdict"]);
     for claim in all {
         let paper = claim.paper_text.or(claim.paper_plot);

@@ -1,18 +1,20 @@
 //! `farspan run`.
 
 use crate::args::{RunArgs, Seeds};
-use crate::format::{
-    INFINITE, NONE, Table, bits_per_second, bytes, number, or_infinite, percent, seconds, time, with_prefix,
-};
 use crate::offered::Offered;
-use crate::progress::{catch_interrupts, end_with_stdin, interrupted, run_all};
-use crate::{Failure, Itself, cost, output, report, seeds, sweep};
+use crate::progress::{end_with_stdin, run_all};
+use crate::{Failure, Itself, cost, report, seeds, sweep};
 use farspan_metrics::{
     Acted, Collective, FaultyLinks, Fct, Goodput, Pfc, ProxySummary, Summary, first_round_trip, measures,
 };
 use farspan_report::{interval_name, interval_note};
 use farspan_scenario::ScenarioError;
 use farspan_sweep::Kind;
+use farspan_terminal::format::{
+    INFINITE, NONE, Table, bits_per_second, bytes, number, or_infinite, percent, seconds, time, with_prefix,
+};
+use farspan_terminal::interrupt::{catch_interrupts, interrupted};
+use farspan_terminal::output;
 use farspan_world::EngineKind;
 use farspan_world::runner::{self, Job, seeds_document, threaded, unfinished};
 use farspan_world::write;

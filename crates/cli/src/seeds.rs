@@ -1,7 +1,7 @@
 //! Notes on seeds before they run.
 
-use crate::output;
 use farspan_report::seeds_note;
+use farspan_terminal::output;
 
 /// Says of seeds that were asked for, before any of them runs, that they are too few for an interval.
 pub fn announce(seeds: impl IntoIterator<Item = u64>, is_quiet: bool) {

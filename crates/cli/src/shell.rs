@@ -1,10 +1,11 @@
 //! `farspan completions` and `farspan man`: what a shell and its reader know of the command.
 
+use crate::Failure;
 use crate::args::Cli;
-use crate::{Failure, output};
 use clap::{Args, CommandFactory, ValueEnum};
 use clap_complete::Shell;
 use farspan_scenario::unknown_name;
+use farspan_terminal::output;
 use farspan_world::{SaveError, write};
 use std::path::PathBuf;
 

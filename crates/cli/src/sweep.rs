@@ -3,8 +3,8 @@
 use crate::args::{Seeds, seed, seeds};
 use crate::ask_args::AskArgs;
 use crate::compare::page as compare_page;
-use crate::progress::{SweepDisplay, catch_interrupts, interrupted};
-use crate::{Failure, Itself, cost, output, report, seeds};
+use crate::progress::SweepDisplay;
+use crate::{Failure, Itself, cost, report, seeds};
 use clap::Args;
 use farspan_report::{Comparison, comparisons, groups, load};
 use farspan_scenario::{ScenarioError, unknown_name};
@@ -12,6 +12,8 @@ use farspan_sweep::{
     Ask, DataSetError, Kind, Options, Point, Program, ProgramError, Row, Status, Store, StoreError, Sweep,
     SweepError, execute, notes, rows, write_data_set,
 };
+use farspan_terminal::interrupt::{catch_interrupts, interrupted};
+use farspan_terminal::output;
 use farspan_world::clock::now;
 use farspan_world::{World, write};
 use serde_json::{Value, json};

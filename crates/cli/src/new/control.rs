@@ -1,7 +1,8 @@
 //! `farspan new --control`: a crate with a control, its tests, and the whole command.
 
-use crate::{Failure, output};
+use crate::Failure;
 use farspan_scenario::{RegisterError, check_control_name};
+use farspan_terminal::output;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -2,9 +2,10 @@
 
 mod control;
 
+use crate::Failure;
 use crate::args::NewArgs;
-use crate::{Failure, output};
 use farspan_scenario::{STARTER, TOPOLOGY_STARTER};
+use farspan_terminal::output;
 use std::io::ErrorKind;
 use std::path::Path;
 

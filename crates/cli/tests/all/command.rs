@@ -297,12 +297,8 @@ fn a_benchmark_is_a_run_in_a_process_of_its_own() {
 #[test]
 fn benchmarks_that_are_not_there_say_what_is() {
     for (arguments, said) in [
-        (&["bench", "udp"][..], "available: sim, coding, congestion"),
-        (&["bench", "congestion", "--only", "oscat"], "did you mean \"oscar\""),
-        (&["bench", "proxy", "--only", "naive_date"], "did you mean \"naive_data\""),
-        (&["bench", "proxy", "--repeat", "0"], "--repeat"),
-        (&["bench", "proxy", "--feed", "naive_data:4501"], "write BENCHMARK:PACKETS"),
-        (&["bench", "coding", "--kernel", "abacus"], "available: "),
+        (&["bench", "udp"][..], "available: sim"),
+        (&["bench", "congestion", "--only", "oscar"], "`make lab`, and run `farspan-lab bench congestion`"),
         (&["bench", "sim", "--only", "fat_tree_k9"], "did you mean \"fat_tree_k8"),
         (&["bench", "sim", "--set", "workload.flow_sizes=1MiB"], "did you mean \"flow_size\""),
     ] {

@@ -58,7 +58,7 @@ fn full() -> File {
 }
 
 /// Every command that prints, as small as it goes, in a folder without earlier ones. `demo`, which takes minutes, prints
-/// as `run` does, and `bench coding` as `bench sim`.
+/// as `run` does.
 fn commands(folder: &Folder) -> Vec<Vec<String>> {
     let path = |name: &str| folder.path(name);
     let matrix = folder.write("a.cm", "Nodes 4\nConnections 1\n0->1 id 1 start 0 size 1000\n");
@@ -77,7 +77,6 @@ fn commands(folder: &Folder) -> Vec<Vec<String>> {
         words(&["list", "schemes"]),
         words(&["list", "scenarios", "--json"]),
         words(&["schema"]),
-        words(&["schema", "--markdown"]),
         words(&["check", "bench/fat-tree", "--set", "topology.k=4"]),
         words(&["compare", &results, &others]),
         words(&["compare", &results, &others, "--json"]),

@@ -1,9 +1,6 @@
 //! The command's tests: one binary, a module a subject.
 #![allow(clippy::unwrap_used, reason = "a test says by failing")]
 
-#[cfg(target_os = "linux")]
-mod bench_kernel;
-mod bench_proxy;
 mod book;
 mod bundle;
 mod command;
@@ -22,7 +19,6 @@ mod links;
 mod new_control;
 mod notation;
 mod plot;
-mod reference;
 mod setup;
 mod several;
 mod sweep;

@@ -1,7 +1,7 @@
 //! Runs that are kept, and what they say.
 
 use super::cells::{Cell, Measure};
-use crate::Failure;
+use crate::failure::Failure;
 use farspan_metrics::median;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,11 +1,12 @@
-//! `farspan bench coding`: bytes of data a second that one core makes parity for, and that it decodes lost segments of,
+//! `farspan-lab bench coding`: bytes of data a second that one core makes parity for, and that it decodes lost segments of,
 //! by every kernel that the CPU has.
 
-use super::{load, rounds};
-use crate::args::BenchCodingArgs;
-use crate::format::{Table, bytes};
-use crate::{Failure, output};
+use crate::failure::Failure;
+use clap::Args;
 use farspan_scenario::unknown_name;
+use farspan_terminal::format::{Table, bytes};
+use farspan_terminal::output;
+use farspan_terminal::rounds::{load, rounds};
 use farspan_transport::coding::{Code, gf256::Kernel};
 use farspan_units::{Purpose, Random};
 use farspan_world::clock::now;
@@ -25,6 +26,20 @@ const TIME: Duration = Duration::from_millis(50);
 const BATCH: usize = 64;
 /// Segments start at cache lines.
 const ALIGNMENT: usize = 64;
+
+/// Arguments of `bench coding`.
+#[derive(Args, Debug)]
+pub struct BenchCodingArgs {
+    /// Measure only this kernel; can be given several times
+    #[arg(long, value_name = "NAME")]
+    kernel: Vec<String>,
+    /// Number of rounds. The median of each number counts
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeat: u32,
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    json: bool,
+}
 
 /// One code on one kernel in numbers.
 #[derive(Serialize)]

@@ -1,21 +1,21 @@
-//! `farspan bench congestion`: what an ACK costs each control, in instructions and in time, and the bytes of its state.
+//! `farspan-lab bench congestion`: what an ACK costs each control, in instructions and in time, and the bytes of its state.
 //!
 //! Every control sees the same ACKs. Those of a steady flow end rounds and batches as they come; those that come at once end
 //! none, so that what a control does only now and then is left out.
 
 use super::steps::{LONG, NO_VALGRIND, instructions_per_step, ns_per_step};
-use super::{load, rounds};
-use crate::format::{Table, bytes, number};
-use crate::{Failure, output};
+use crate::failure::Failure;
 use clap::Args;
 use farspan_scenario::unknown_name;
+use farspan_terminal::format::{Table, bytes, number};
+use farspan_terminal::output;
+use farspan_terminal::rounds::{load, rounds};
 use farspan_transport::Path;
 use farspan_transport::congestion::{
     self, Ack, Congestion as _, CongestionConfig, Control, SendRecord, Start,
 };
 use farspan_units::{Bytes, Duration, FlowId, HopTelemetry, Rate, Telemetry, Time};
 use serde::Serialize;
-use std::ffi::OsString;
 use std::hint::black_box;
 use std::str::FromStr;
 
@@ -234,7 +234,7 @@ fn telemetry(hops: usize, path: &Path, now: Time, queue: Duration, sent: Bytes) 
 }
 
 /// Counts and times the ACKs of the controls, one after the other.
-pub fn congestion(args: &BenchCongestionArgs, itself: &[OsString]) -> Result<(), Failure> {
+pub fn congestion(args: &BenchCongestionArgs) -> Result<(), Failure> {
     if let Some(counted) = &args.feed {
         let sequence = AckSequence::new(&counted.benchmark, counted.arrival);
         feed(&sequence.acks()[..counted.acks], &mut counted.benchmark.control().0);
@@ -247,7 +247,7 @@ pub fn congestion(args: &BenchCongestionArgs, itself: &[OsString]) -> Result<(),
         if !args.quiet {
             output::note(&format!("{}, telemetry of {} ports", benchmark.config.name(), benchmark.hops));
         }
-        benchmarks.push(measure(benchmark, args.repeat, itself)?);
+        benchmarks.push(measure(benchmark, args.repeat)?);
     }
     load_average.extend(load());
     if benchmarks.iter().any(|b| b.instructions_per_ack.is_none()) {
@@ -289,18 +289,14 @@ fn ports(config: &CongestionConfig) -> &'static [usize] {
     }
 }
 
-fn measure(
-    benchmark: &CongestionBenchmark,
-    repeat: u32,
-    itself: &[OsString],
-) -> Result<CongestionMeasured, Failure> {
+fn measure(benchmark: &CongestionBenchmark, repeat: u32) -> Result<CongestionMeasured, Failure> {
     let (control, shared) = benchmark.control();
     let record = if benchmark.config.needs().send_record { size_of::<SendRecord>() } else { 0 };
     Ok(CongestionMeasured {
         name: benchmark.config.name(),
         hops: (benchmark.hops > 0).then_some(benchmark.hops),
-        instructions_per_ack: instructions_per_ack(benchmark, Arrival::Steady, itself)?,
-        instructions_between: instructions_per_ack(benchmark, Arrival::Burst, itself)?,
+        instructions_per_ack: instructions_per_ack(benchmark, Arrival::Steady)?,
+        instructions_between: instructions_per_ack(benchmark, Arrival::Burst)?,
         ns_per_ack: ns_per_ack(benchmark, repeat),
         state_bytes: control.state_bytes().get(),
         shared_bytes: shared.get(),
@@ -309,13 +305,9 @@ fn measure(
 }
 
 /// None without valgrind.
-fn instructions_per_ack(
-    benchmark: &CongestionBenchmark,
-    arrival: Arrival,
-    itself: &[OsString],
-) -> Result<Option<f64>, Failure> {
+fn instructions_per_ack(benchmark: &CongestionBenchmark, arrival: Arrival) -> Result<Option<f64>, Failure> {
     let counted = |acks| CountedAcks { benchmark: benchmark.clone(), arrival, acks };
-    instructions_per_step(itself, "congestion", |acks| counted(acks).to_string())
+    instructions_per_step("congestion", |acks| counted(acks).to_string())
 }
 
 /// Each pass over all ACKs has a new flow.

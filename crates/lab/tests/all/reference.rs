@@ -1,6 +1,6 @@
 //! The pages of the book that are made from the schema and the profiles are those of this source.
 
-use farspan_cli::reference::{components, constants, reference};
+use farspan_lab::reference::{components, constants, reference};
 use std::path::Path;
 
 fn same(page: &str, expected: &str) {

@@ -1,4 +1,4 @@
-//! `farspan bench proxy`: what one packet costs our proxies, in instructions and in time, beside what the paper measured of its own
+//! `farspan-lab bench proxy`: what one packet costs our proxies, in instructions and in time, beside what the paper measured of its own
 //! (Zhou et al., "Mitigating Inter-datacenter Incast with a Proxy", HotNets 2025, section 5).
 //!
 //! It is the code alone, from the bytes of a header to those of all that leaves for it: no socket, no kernel, no payload. The
@@ -8,15 +8,15 @@ mod rig;
 
 use self::rig::{CASES, Case, Packet, Relaying, Rig};
 use super::steps::{LONG, NO_VALGRIND, instructions_per_step, ns_per_step, passes};
-use super::{load, rounds};
-use crate::format::{Table, number};
-use crate::{Failure, output};
+use crate::failure::Failure;
 use clap::Args;
 use farspan_metrics::{Quantile, median, nearest_rank};
 use farspan_scenario::unknown_name;
+use farspan_terminal::format::{Table, number};
+use farspan_terminal::output;
+use farspan_terminal::rounds::{load, rounds};
 use farspan_world::clock::now;
 use serde::Serialize;
-use std::ffi::OsString;
 use std::str::FromStr;
 
 /// Packets whose instructions are counted, in the arguments of the process that valgrind runs.
@@ -130,7 +130,7 @@ impl Packet {
 }
 
 /// Counts and times packets, one benchmark after the other.
-pub fn proxy(args: &BenchProxyArgs, itself: &[OsString]) -> Result<(), Failure> {
+pub fn proxy(args: &BenchProxyArgs) -> Result<(), Failure> {
     if let Some(counted) = &args.feed {
         let mut rig = Rig::new(counted.case);
         (0..counted.packets).for_each(|n| rig.step(n));
@@ -143,7 +143,7 @@ pub fn proxy(args: &BenchProxyArgs, itself: &[OsString]) -> Result<(), Failure> 
         if !args.quiet {
             output::note(case.name);
         }
-        benchmarks.push(measure(case, args.repeat, itself)?);
+        benchmarks.push(measure(case, args.repeat)?);
     }
     load_average.extend(load());
     if benchmarks.iter().any(|b| b.instructions_per_packet.is_none()) {
@@ -173,9 +173,9 @@ fn chosen(args: &BenchProxyArgs) -> Result<Vec<Case>, Failure> {
     Ok(CASES.into_iter().filter(is_wanted).collect())
 }
 
-fn measure(case: Case, repeat: u32, itself: &[OsString]) -> Result<ProxyMeasured, Failure> {
+fn measure(case: Case, repeat: u32) -> Result<ProxyMeasured, Failure> {
     let counted = |packets| CountedPackets { case, packets }.to_string();
-    let instructions_per_packet = instructions_per_step(itself, "proxy", counted)?;
+    let instructions_per_packet = instructions_per_step("proxy", counted)?;
     let whole = |rig: &mut Rig| (0..LONG).for_each(|n| rig.step(n));
     let ns_per_packet = ns_per_step(repeat, || Rig::new(case), whole);
     let single = ns_of_each(repeat, || Rig::new(case), Rig::step);

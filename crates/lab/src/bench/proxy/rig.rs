@@ -1,7 +1,7 @@
 //! A proxy between hosts that are not there, and packets that reach it: a flow of 100 Gb/s, whose sender is microseconds away and
 //! whose receiver is 4 ms away.
 
-use crate::bench::steps::LONG;
+use super::super::steps::LONG;
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::congestion::fixed_window::FixedWindowConfig;
 use farspan_transport::proxy::detector::PerFlowConfig;

@@ -1,4 +1,4 @@
-//! `farspan bench proxy`: its rows, and what it says beside them.
+//! `farspan-lab bench proxy`: its rows, and what it says beside them.
 
 use crate::common::*;
 use serde_json::Value;
@@ -23,7 +23,7 @@ fn is_positive(value: &Value) -> bool {
 
 /// Without valgrind, which would take a minute.
 fn bench(more: &[&str]) -> (String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_farspan"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_farspan-lab"));
     let output = command.args(["bench", "proxy", "--quiet"]).args(more).env("PATH", "").output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     (stdout(&output), stderr(&output))
@@ -60,7 +60,9 @@ fn the_table_says_that_it_is_the_code_alone_beside_the_papers_numbers() {
 
 #[test]
 fn instructions_are_counted_where_valgrind_is() {
-    let document = document(&["bench", "proxy", "--only", "streamlined_trimmed", "--quiet", "--json"]);
+    let output = lab(&["bench", "proxy", "--only", "streamlined_trimmed", "--quiet", "--json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
     let count = &document["benchmarks"][0]["instructions_per_packet"];
     assert!(count.is_null() || is_positive(count), "{count}");
 }

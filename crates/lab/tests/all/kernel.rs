@@ -1,11 +1,11 @@
-//! `farspan bench kernel`: what it shows of runs that are kept, and one run.
+//! `farspan-lab bench kernel`: what it shows of runs that are kept, and one run.
 
-use crate::common::{farspan, stderr, stdout};
+use crate::common::{lab, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 
 fn show(file: &std::path::Path, more: &[&str]) -> std::process::Output {
-    farspan(&[&["bench", "kernel", "--minutes", "0", "--keep", file.to_str().unwrap()], more].concat())
+    lab(&[&["bench", "kernel", "--minutes", "0", "--keep", file.to_str().unwrap()], more].concat())
 }
 
 #[test]
@@ -53,8 +53,7 @@ fn a_run_is_made_on_both_clocks_and_kept() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kept.json");
     let only = ["--only", "cubic completion 10 KB", "--repeat", "1"];
-    let output =
-        farspan(&[&["bench", "kernel", "--keep", file.to_str().unwrap(), "--json"], &only[..]].concat());
+    let output = lab(&[&["bench", "kernel", "--keep", file.to_str().unwrap(), "--json"], &only[..]].concat());
     let is_void = output.status.code() == Some(6);
     assert!(output.status.success() || is_void, "{}", stderr(&output));
     let kept: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();

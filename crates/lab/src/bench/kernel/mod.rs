@@ -1,18 +1,21 @@
-//! `farspan bench kernel`: the TCP of the Linux kernel beside the simulator's, at the same bottleneck of 200 Mbit/s and 20 ms: once in
+//! `farspan-lab bench kernel`: the TCP of the Linux kernel beside the simulator's, at the same bottleneck of 200 Mbit/s and 20 ms: once in
 //! an emulation, once simulated. Throughput and wait over buffer and loss, the shares of two flows, completion times.
 
 mod cells;
 mod emulated;
+mod farspan;
 mod kept;
 
 use self::cells::{Cell, Measure, Traffic};
+use self::farspan::Farspan;
 use self::kept::{Judged, Kept, Numbers, Unfinished};
-use crate::format::Table;
-use crate::progress::{catch_interrupts, interrupted};
-use crate::{Failure, Itself, output};
+use crate::failure::Failure;
 use clap::Args;
 use farspan_metrics::Summary;
 use farspan_scenario::unknown_name;
+use farspan_terminal::format::Table;
+use farspan_terminal::interrupt::{catch_interrupts, interrupted};
+use farspan_terminal::output;
 use farspan_world::{EngineKind, World, clock};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -64,7 +67,7 @@ struct Agreement {
 }
 
 /// Makes the runs that are missing, and compares both clocks.
-pub fn kernel(args: &BenchKernelArgs, itself: &Itself<'_>) -> Result<(), Failure> {
+pub fn kernel(args: &BenchKernelArgs) -> Result<(), Failure> {
     let cells = chosen(args)?;
     let mut kept = args.keep.as_deref().map_or_else(|| Ok(Kept::default()), Kept::read)?;
     let mut made = Ok(());
@@ -76,13 +79,14 @@ pub fn kernel(args: &BenchKernelArgs, itself: &Itself<'_>) -> Result<(), Failure
             args.minutes.is_some_and(|minutes| began.elapsed().as_secs() >= 60 * u64::from(minutes))
                 || interrupted()
         };
+        let farspan = Farspan::beside()?;
         let repeat = usize::from(args.repeat);
         let missing: Vec<_> = cells.iter().filter(|cell| !kept.is_whole(cell, repeat)).collect();
         // A control that cannot be had shows before hours of runs.
         let mut controls = missing.clone();
         controls.dedup_by_key(|cell| cell.control.name);
-        controls.iter().try_for_each(|cell| emulated::check(cell, itself))?;
-        made = missing.iter().try_for_each(|cell| fill(cell, args, &mut kept, &is_over, itself));
+        controls.iter().try_for_each(|cell| emulated::check(cell, &farspan))?;
+        made = missing.iter().try_for_each(|cell| fill(cell, args, &mut kept, &is_over, &farspan));
         if interrupted() {
             return Err(Failure::Interrupted);
         }
@@ -127,7 +131,7 @@ fn fill(
     args: &BenchKernelArgs,
     kept: &mut Kept,
     is_over: &dyn Fn() -> bool,
-    itself: &Itself<'_>,
+    farspan: &Farspan,
 ) -> Result<(), Failure> {
     let repeat = usize::from(args.repeat);
     let say = |text: &str| {
@@ -147,7 +151,7 @@ fn fill(
             return Ok(());
         }
         let seed = kept.of(cell).kernel.len() as u64 + 1;
-        let (numbers, reasons) = emulated::run(cell, seed, itself)?;
+        let (numbers, reasons) = emulated::run(cell, seed, farspan)?;
         let runs = kept.of(cell);
         if reasons.is_empty() {
             say(&format!("run {seed} of {repeat}: {numbers:?}"));

@@ -1,8 +1,7 @@
 //! Instructions and time of one of many like steps, be they ACKs or packets.
 
-use crate::Failure;
+use crate::failure::Failure;
 use farspan_world::clock::now;
-use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -20,21 +19,21 @@ pub(super) const NO_VALGRIND: &str =
 /// Instructions of a step, those of a long count beyond those of a short one; none without valgrind. `fed` says, for a count, what
 /// `bench PART --feed` makes a process of this program do.
 pub(super) fn instructions_per_step(
-    itself: &[OsString],
     part: &str,
     fed: impl Fn(usize) -> String,
 ) -> Result<Option<f64>, Failure> {
-    let Some(short) = instructions(itself, part, &fed(SHORT))? else { return Ok(None) };
-    let Some(long) = instructions(itself, part, &fed(LONG))? else { return Ok(None) };
+    let Some(short) = instructions(part, &fed(SHORT))? else { return Ok(None) };
+    let Some(long) = instructions(part, &fed(LONG))? else { return Ok(None) };
     Ok(Some((long as f64 - short as f64) / (LONG - SHORT) as f64))
 }
 
 /// All instructions of a process of this program, by callgrind.
-fn instructions(itself: &[OsString], part: &str, fed: &str) -> Result<Option<u64>, Failure> {
-    let mut command = Command::new("valgrind");
-    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).args(itself);
-    command.args(["bench", part, "--feed", fed]);
+fn instructions(part: &str, fed: &str) -> Result<Option<u64>, Failure> {
     let fail = |problem: &str| Failure::Failed(format!("{fed}: {problem}"));
+    let own = std::env::current_exe().map_err(|error| fail(&error.to_string()))?;
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(own);
+    command.args(["bench", part, "--feed", fed]);
     let done = match command.stdin(Stdio::null()).output() {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         done => done.map_err(|error| fail(&error.to_string()))?,

@@ -1,17 +1,17 @@
 //! A run with the kernel's TCP, in an emulation in this process.
 
 use super::cells::{Cell, MESSAGES, Traffic};
+use super::farspan::{Farspan, cannot_start, printed};
 use super::kept::Numbers;
 use super::wait_ms;
-use crate::progress::interrupted;
-use crate::{Failure, Itself};
+use crate::failure::Failure;
 use farspan_emu::{FlowsFound, MessagesFound, Name, Session};
 use farspan_metrics::{Summary, jain, median};
+use farspan_terminal::interrupt::interrupted;
 use farspan_world::{World, clock};
 use serde::de::DeserializeOwned;
-use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The name of the emulation.
@@ -21,46 +21,19 @@ const HYSTART: &str = "/sys/module/tcp_cubic/parameters/hystart";
 /// The kernel takes the namespaces of the last emulation away after it is down, which holds processors for as long.
 const PAUSE: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// This command, with other words.
-fn command(itself: &Itself<'_>, words: &[&str]) -> Result<Command, Failure> {
-    let [first, own @ ..] = itself.words else {
-        return Err(Failure::Failed("the path of this program is unknown".to_owned()));
-    };
-    let mut command = Command::new(first);
-    command.args(own).args(words).stdin(Stdio::null());
-    Ok(command)
-}
-
-fn cannot_start(error: &std::io::Error) -> Failure {
-    Failure::Failed(format!("this command cannot be started anew ({error})"))
-}
-
-/// The output of a process, if it ended well.
-fn printed(output: Output) -> Result<Vec<u8>, Failure> {
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    let message = String::from_utf8_lossy(&output.stderr).trim().trim_start_matches("farspan: ").to_owned();
-    // Whatever is missing here is missing there.
-    Err(match output.status.code() {
-        Some(2) => Failure::BadInput(message),
-        _ => Failure::Failed(message),
-    })
-}
-
 /// A control that is an eBPF program, in the kernel until this is dropped.
 struct Installed<'a> {
     control: &'static str,
-    itself: &'a Itself<'a>,
+    farspan: &'a Farspan,
 }
 
 impl<'a> Installed<'a> {
-    fn new(control: &'static str, parameters: &[&str], itself: &'a Itself<'a>) -> Result<Self, Failure> {
+    fn new(control: &'static str, parameters: &[&str], farspan: &'a Farspan) -> Result<Self, Failure> {
         let mut words = vec!["kernel", "install", control];
         words.extend(parameters.iter().flat_map(|parameter| ["--set", parameter]));
-        let output = command(itself, &words)?.output().map_err(|error| cannot_start(&error))?;
+        let output = farspan.command(&words).output().map_err(|error| cannot_start(&error))?;
         let code = output.status.code();
-        let installed = Self { control, itself };
+        let installed = Self { control, farspan };
         if code == Some(2) {
             // It was refused: what stands there is somebody else's.
             std::mem::forget(installed);
@@ -73,9 +46,8 @@ impl<'a> Installed<'a> {
 
 impl Drop for Installed<'_> {
     fn drop(&mut self) {
-        let remove = command(self.itself, &["kernel", "remove", self.control]);
         // Where it stays, `farspan kernel status` shows it.
-        let _ = remove.map(|mut remove| remove.output());
+        let _ = self.farspan.command(&["kernel", "remove", self.control]).output();
     }
 }
 
@@ -98,14 +70,16 @@ impl Drop for End<'_> {
 }
 
 /// Whether the control of a cell can be brought into the kernel at all.
-pub(super) fn check(cell: &Cell, itself: &Itself<'_>) -> Result<(), Failure> {
+pub(super) fn check(cell: &Cell, farspan: &Farspan) -> Result<(), Failure> {
     let control = cell.control;
     if control.name == "cubic" && std::fs::read_to_string(HYSTART).is_ok_and(|text| text.trim() == "0") {
         return Err(Failure::BadInput(format!(
             "CUBIC of this kernel is without HyStart, and that of the comparison has it: echo 1 > {HYSTART}"
         )));
     }
-    control.parameters.map_or(Ok(()), |parameters| Installed::new(control.name, parameters, itself).map(drop))
+    control
+        .parameters
+        .map_or(Ok(()), |parameters| Installed::new(control.name, parameters, farspan).map(drop))
 }
 
 /// Waits, whoever wakes this thread meanwhile.
@@ -117,12 +91,12 @@ fn pause() {
 }
 
 /// One run: its numbers, and why they do not count, if they do not.
-pub(super) fn run(cell: &Cell, seed: u64, itself: &Itself<'_>) -> Result<(Numbers, Vec<String>), Failure> {
+pub(super) fn run(cell: &Cell, seed: u64, farspan: &Farspan) -> Result<(Numbers, Vec<String>), Failure> {
     let resolved = cell.emulated(seed).resolve()?;
     let world = World::idle(&resolved)?;
     let name: Name = NAME.parse()?;
     let (control, parameters) = (cell.control.name, cell.control.parameters);
-    let _installed = parameters.map(|parameters| Installed::new(control, parameters, itself)).transpose()?;
+    let _installed = parameters.map(|parameters| Installed::new(control, parameters, farspan)).transpose()?;
     pause();
     farspan_emu::settle(&name);
     let session = Session::up(&name, &resolved, &world, None)?;
@@ -141,7 +115,7 @@ pub(super) fn run(cell: &Cell, seed: u64, itself: &Itself<'_>) -> Result<(Number
         let running = scope
             .spawn(|| session.run(&resolved, &world, || is_over.load(Ordering::Relaxed) || interrupted()));
         let end = End(is_over);
-        let found = measure(cell, itself, &|| !running.is_finished() && !interrupted());
+        let found = measure(cell, farspan, &|| !running.is_finished() && !interrupted());
         drop(end);
         (running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), found)
     });
@@ -176,7 +150,7 @@ fn judge(
 /// Runs the programs of a cell; gives its numbers, and whether hosts held a flow back.
 fn measure(
     cell: &Cell,
-    itself: &Itself<'_>,
+    farspan: &Farspan,
     is_up: &dyn Fn() -> bool,
 ) -> Result<(Numbers, Option<String>), Failure> {
     let control = cell.control;
@@ -187,14 +161,14 @@ fn measure(
     }
     for host in ["0", "1", "2", "3"] {
         go_on()?;
-        printed(start(host, &prepare, itself)?.wait_with_output().map_err(|error| cannot_start(&error))?)?;
+        printed(start(host, &prepare, farspan)?.wait_with_output().map_err(|error| cannot_start(&error))?)?;
     }
-    let _sinks = [sink("2", itself)?, sink("3", itself)?];
+    let _sinks = [sink("2", farspan)?, sink("3", farspan)?];
     go_on()?;
     if let Traffic::Completion(size) = cell.traffic {
         let (size, count) = (format!("{}B", size.get()), MESSAGES.to_string());
         let words = ["messages", "10.0.0.3", "--control", control.name, "--size", &size, "--count", &count];
-        let found: MessagesFound = found(start("0", &words, itself)?)?;
+        let found: MessagesFound = found(start("0", &words, farspan)?)?;
         let mut ms = found.ms;
         ms.sort_by(f64::total_cmp);
         expect(control.name, &found.control)?;
@@ -208,7 +182,7 @@ fn measure(
     let (since, until) = (format!("{}s", cell.since()), format!("{}s", control.seconds));
     let flow = |(host, to): &(&str, &str)| {
         let words = ["flows", to, "--control", control.name, "--since", &since, "--until", &until];
-        start(host, &words, itself)
+        start(host, &words, farspan)
     };
     let flows = pairs.iter().map(flow).collect::<Result<Vec<_>, _>>()?;
     let found = flows.into_iter().map(found::<FlowsFound>).collect::<Result<Vec<_>, _>>()?;
@@ -235,9 +209,9 @@ fn expect(wanted: &str, control: &str) -> Result<(), Failure> {
 }
 
 /// Starts a program that measures TCP at a host.
-fn start(host: &str, words: &[&str], itself: &Itself<'_>) -> Result<Child, Failure> {
-    let mut exec = command(itself, &["emu", "exec", "--name", NAME, host, "--"])?;
-    exec.args(itself.words.iter().map(OsString::as_os_str)).args(["emu", "tcp"]).args(words);
+fn start(host: &str, words: &[&str], farspan: &Farspan) -> Result<Child, Failure> {
+    let mut exec = farspan.command(&["emu", "exec", "--name", NAME, host, "--"]);
+    exec.arg(farspan.path()).args(["emu", "tcp"]).args(words);
     exec.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| cannot_start(&error))
 }
 
@@ -259,8 +233,8 @@ impl Drop for Sink {
 }
 
 /// Starts a sink at a host, and waits until it can take connections.
-fn sink(host: &str, itself: &Itself<'_>) -> Result<Sink, Failure> {
-    let mut sink = Sink(start(host, &["sink"], itself)?);
+fn sink(host: &str, farspan: &Farspan) -> Result<Sink, Failure> {
+    let mut sink = Sink(start(host, &["sink"], farspan)?);
     let mut line = String::new();
     let stdout = sink.0.stdout.take().map(BufReader::new);
     let read = stdout.map(|mut stdout| stdout.read_line(&mut line));

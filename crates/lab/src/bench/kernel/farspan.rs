@@ -1,0 +1,53 @@
+//! The `farspan` program, which installs controls and reaches the hosts of an emulation.
+
+use crate::failure::Failure;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The `farspan` program beside this one.
+pub(super) struct Farspan(PathBuf);
+
+impl Farspan {
+    /// Looks for it.
+    pub(super) fn beside() -> Result<Self, Failure> {
+        let own = std::env::current_exe()
+            .map_err(|error| Failure::Failed(format!("the path of this program is unknown ({error})")))?;
+        let path = own.with_file_name(format!("farspan{}", std::env::consts::EXE_SUFFIX));
+        if path.is_file() {
+            return Ok(Self(path));
+        }
+        let path = path.display();
+        Err(Failure::BadInput(format!(
+            "{path} is missing: build it with `make release`, or with `cargo build --workspace`"
+        )))
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The program, to be run with these words.
+    pub(super) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.0);
+        command.args(words).stdin(Stdio::null());
+        command
+    }
+}
+
+pub(super) fn cannot_start(error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("farspan cannot be started ({error})"))
+}
+
+/// The output of a process, if it ended well.
+pub(super) fn printed(output: Output) -> Result<Vec<u8>, Failure> {
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let message = String::from_utf8_lossy(&output.stderr).trim().trim_start_matches("farspan: ").to_owned();
+    // Whatever is missing here is missing there.
+    Err(match output.status.code() {
+        Some(2) => Failure::BadInput(message),
+        _ => Failure::Failed(message),
+    })
+}
