@@ -78,7 +78,7 @@ pub(crate) fn written(key: &str) -> String {
     names(key).into_iter().fold(String::new(), |path, name| join(&path, name))
 }
 
-/// The value of a key, of which [`names`] are the parts. Where a table stands several times, the first that has the key says it.
+/// The value of a key in a scenario. Where a table stands several times, the first one with the key counts.
 pub(crate) fn value_in(scenario: &Table, key: &str) -> Option<String> {
     let names = names(key);
     let (first, rest) = names.split_first()?;
