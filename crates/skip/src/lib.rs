@@ -1,4 +1,4 @@
-//! What a test does where something that it needs is missing.
+//! A test that lacks something says that it skips a part, or fails where it must not skip any.
 
 use std::env::var_os;
 use std::io::Write as _;
