@@ -12,7 +12,7 @@ pub use constants::{components, constants};
 use farspan_scenario::table::join;
 use farspan_scenario::{flatten_schema as flatten, schema};
 use kind::{default, kind, meaning};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::fmt::Write;
 
 const INTRODUCTION: &str = "\
@@ -44,6 +44,38 @@ pub fn reference() -> String {
     page.scenario()
 }
 
+/// A key of a table, and the kinds of the table that have it.
+struct Key<'a> {
+    key: &'a str,
+    node: &'a Value,
+    kinds: Vec<&'a str>,
+}
+
+/// The tables of each kind, of a table whose kind says which keys it has.
+fn kinds_of(node: &Value) -> Option<Vec<&Value>> {
+    let tables: Vec<_> = node["oneOf"].as_array()?.iter().collect();
+    tables.iter().all(|table| table.pointer("/properties/kind/const").is_some()).then_some(tables)
+}
+
+/// The keys of a table by name, `kind` and `name` first; one that means different things for different kinds stands there several times.
+fn keys_of(node: &Value) -> Vec<Key<'_>> {
+    let own = node["properties"].as_object().into_iter().flatten();
+    let mut keys: Vec<_> = own.map(|(key, node)| Key { key, node, kinds: Vec::new() }).collect();
+    for table in kinds_of(node).unwrap_or_default() {
+        let kind = table["properties"]["kind"]["const"].as_str().unwrap_or_default();
+        for (key, node) in
+            table["properties"].as_object().into_iter().flatten().filter(|(key, _)| *key != "kind")
+        {
+            match keys.iter_mut().find(|known| known.key == key && known.node == node) {
+                Some(known) => known.kinds.push(kind),
+                None => keys.push(Key { key, node, kinds: vec![kind] }),
+            }
+        }
+    }
+    keys.sort_by_key(|Key { key, .. }| (!matches!(*key, "kind" | "name"), *key));
+    keys
+}
+
 struct Page {
     root: Value,
     text: String,
@@ -67,21 +99,27 @@ impl Page {
         if !about.is_empty() {
             writeln!(self.text, "{about}\n").expect("a string takes any text");
         }
-        let empty = Map::new();
-        let keys = node["properties"].as_object().unwrap_or(&empty);
+        let kinds = kinds_of(node).map_or(0, |tables| tables.len());
         let mut below = Vec::new();
         let mut rows = String::new();
-        let is_first = |key: &str| matches!(key, "kind" | "name");
-        let first = keys.iter().filter(|(key, _)| is_first(key));
-        for (key, child) in first.chain(keys.iter().filter(|(key, _)| !is_first(key))) {
+        for Key { key, node, kinds: of_key } in keys_of(node) {
             let here = join(path, key);
-            match self.table_of(child) {
+            let all = of_key.is_empty() || of_key.len() == kinds;
+            let of_key = if all { "all".to_owned() } else { format!("`{}`", of_key.join("`, `")) };
+            let first = if kinds > 0 { format!("`{key}` | {of_key}") } else { format!("`{key}`") };
+            match self.table_of(node) {
                 Some((inner, list)) => below.push((here, inner, list)),
-                None => rows.push_str(&self.row(&here, key, child)),
+                None => rows.push_str(&self.row(&here, &first, node)),
             }
         }
+        below.dedup_by(|(here, ..), (before, ..)| here == before);
         if !rows.is_empty() {
-            self.text.push_str("| key | type | default | allowed | meaning |\n|---|---|---|---|---|\n");
+            let (kinds, line) = if kinds > 0 { (" kind |", "---|") } else { ("", "") };
+            writeln!(
+                self.text,
+                "| key |{kinds} type | default | allowed | meaning |\n|---|{line}---|---|---|---|"
+            )
+            .expect("a string takes any text");
             self.text.push_str(&rows);
         }
         for (here, inner, list) in below {
@@ -102,7 +140,9 @@ impl Page {
         if nodes.iter().any(|node| matches!(node["type"].as_str(), Some("string" | "number" | "integer"))) {
             return None;
         }
-        nodes.into_iter().find(|node| node["properties"].is_object()).map(|node| (node.clone(), false))
+        let by_kind = nodes.iter().copied().find(|node| kinds_of(node).is_some());
+        let table = by_kind.or_else(|| nodes.into_iter().find(|node| node["properties"].is_object()));
+        table.map(|table| (table.clone(), false))
     }
 
     fn row(&self, path: &str, key: &str, node: &Value) -> String {
@@ -111,7 +151,7 @@ impl Page {
         let kind = kind(&self.root, node, &nodes);
         let allowed = kind.words.clone().or_else(|| range::of(path, &kind)).unwrap_or_default();
         let about = node["description"].as_str().map(kind::line).unwrap_or_default();
-        format!("| `{key}` | {} | {} | {allowed} | {} |\n", kind.name, default(&about), meaning(&about))
+        format!("| {key} | {} | {} | {allowed} | {} |\n", kind.name, default(&about), meaning(&about))
     }
 
     /// The parameters of every component of a kind.

@@ -5,6 +5,7 @@ pub(crate) mod control;
 pub(crate) mod profile;
 pub(crate) mod scheme;
 
+use crate::model::WorkloadKind;
 use builtin::BUILT_IN;
 use farspan_transport::{balance, coding, congestion};
 use farspan_workload::{SizeDistribution, sizes};
@@ -109,20 +110,9 @@ fn topologies() -> Vec<Item> {
 }
 
 fn workloads() -> Vec<Item> {
-    let kinds = [
-        item("incast", "kind: several senders, one receiver", ""),
-        item("pairs", "kind: flows from some hosts to others", ""),
-        item("permutation", "kind: every host sends to one other", ""),
-        item("poisson", "kind: Poisson arrivals, sizes from a distribution", ""),
-        item("flows", "kind: a list, CSV or Parquet", ""),
-        item(
-            "allreduce",
-            "kind: a collective in dependent steps; every rank gets the sum of all buffers",
-            "",
-        ),
-        item("reduce_scatter", "kind: a collective; every rank gets the sum of one chunk", ""),
-        item("all_gather", "kind: a collective; every rank gets the chunks of all ranks", ""),
-        item("all_to_all", "kind: a collective; every rank gets a block from every other", ""),
+    let kinds =
+        WorkloadKind::ALL.iter().map(|kind| item(kind.name(), &format!("kind: {}", kind.summary()), ""));
+    let mixes = [
         item("paper", "mix: 4:1, websearch inside, alibaba-wan between sites", "Uno, section 5.1"),
         item(
             "artifact",
@@ -136,5 +126,5 @@ fn workloads() -> Vec<Item> {
         let (mean, unit) = if mean < 1e6 { (mean / 1e3, "KB") } else { (mean / 1e6, "MB") };
         item(name, &format!("sizes: mean {mean:.3} {unit}"), "")
     });
-    kinds.into_iter().chain(sizes).collect()
+    kinds.chain(mixes).chain(sizes).collect()
 }

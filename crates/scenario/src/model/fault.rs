@@ -1,58 +1,83 @@
 //! Faults: as a text has them, and resolved by kind.
 
-use crate::value::{FaultKind, LossPackets, LossPer};
+use super::declare::*;
+use crate::value::{LossPackets, LossPer};
 use farspan_units::{Duration, Rate};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// A fault of one or more links. Which keys apply depends on the kind.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-#[schemars(rename = "LinkFault")]
-pub struct LinkFaultText {
-    /// Kind of fault: link_down, black_hole, rate, loss, block_loss; or proxy_down, of a host.
-    pub kind: Option<FaultKind>,
-    /// Proxy down: which proxy fails. It forgets everything, and relays no more. Default: all.
-    pub host: Option<u32>,
-    /// The links: FROM->TO#n, or a pattern. In a pattern, * stands for any text and ? for one character.
-    pub link: Option<String>,
-    /// Instead of link, links by tier (host_up, host_down, fabric, border, wan). TIER:FROM-TO takes only those from one
-    /// kind of node (host, tor, agg, core, border) to another, such as "fabric:agg-core".
-    pub links: Option<String>,
-    /// The share of these links that fail, drawn by the seed: above 0, at most 1. With both_directions, a link and its
-    /// reverse count as one. Default: 1.
-    pub share: Option<f64>,
-    /// When it begins. Default: 0ns.
-    pub at: Option<Duration>,
-    /// When it ends. Default: never.
-    pub until: Option<Duration>,
-    /// Whether the links in the other direction fail, too. Default: false.
-    pub both_directions: Option<bool>,
-    /// Whether all switches learn of the fault and send packets along other paths, if there are any. Default: false.
-    pub withdraw_routes: Option<bool>,
-    /// With withdraw_routes, how long after the beginning and the end of the fault routes change. Default: 0ns.
-    pub withdraw_delay: Option<Duration>,
-    /// Rate: the rate of the links during the fault. A packet that is being sent when it begins keeps its rate.
-    pub rate: Option<Rate>,
-    /// Loss: the probability that a packet is lost.
-    pub probability: Option<f64>,
-    /// Block loss: packets in a block, at most 64. Default: of the profile.
-    pub block: Option<u32>,
-    /// Block loss: the probabilities that a block loses 1, 2, 3, ... packets. Default: of the profile.
-    pub probabilities: Option<Vec<f64>>,
-    /// Block loss: how packets are counted into blocks: per "queue", or per "flow" at a switch. Default: of the
-    /// profile.
-    pub per: Option<LossPer>,
-    /// Loss, block loss: which packets can be lost, "data" or "all". Default: data; for block loss, of the profile.
-    pub packets: Option<LossPackets>,
+tagged! {
+    /// A fault of one or more links, or of proxies. Its kind says which keys it has.
+    LinkFaultText as "LinkFault" {
+        /// Kind of fault.
+        kind: FaultKind is "fault";
+
+        /// The keys of every fault of links.
+        LinkFaultCommon [{
+            /// The links: FROM->TO#n, or a pattern. In a pattern, * stands for any text and ? for one character.
+            link: String,
+            /// Instead of link, links by tier (host_up, host_down, fabric, border, wan). TIER:FROM-TO takes only those from one
+            /// kind of node (host, tor, agg, core, border) to another, such as "fabric:agg-core".
+            links: String,
+            /// The share of these links that fail, drawn by the seed: above 0, at most 1. With both_directions, a link and its
+            /// reverse count as one. Default: 1.
+            share: f64,
+            /// When it begins. Default: 0ns.
+            at: Duration,
+            /// When it ends. Default: never.
+            until: Duration,
+            /// Whether the links in the other direction fail, too. Default: false.
+            both_directions: bool,
+            /// Whether all switches learn of the fault and send packets along other paths, if there are any. Default: false.
+            withdraw_routes: bool,
+            /// With withdraw_routes, how long after the beginning and the end of the fault routes change. Default: 0ns.
+            withdraw_delay: Duration,
+        }];
+
+        LinkDown = "link_down": "the port stops",
+        BlackHole = "black_hole": "the port sends on, and nothing arrives" => OutageKeys {
+            ..,
+        }
+
+        Rate = "rate": "the link has another rate" => RateKeys {
+            ..,
+            /// The rate of the links during the fault. A packet that is being sent when it begins keeps its rate.
+            rate: Rate,
+        }
+
+        Loss = "loss": "packets are lost, each for itself" => LossKeys {
+            ..,
+            /// The probability that a packet is lost.
+            probability: f64,
+            /// Which packets can be lost, "data" or "all". Default: data.
+            packets: LossPackets,
+        }
+
+        BlockLoss = "block_loss": "packets are lost by blocks" => BlockLossKeys {
+            ..,
+            /// Packets in a block, at most 64. Default: of the profile.
+            block: u32,
+            /// The probabilities that a block loses 1, 2, 3, ... packets. Default: of the profile.
+            probabilities: Vec<f64>,
+            /// How packets are counted into blocks: per "queue", or per "flow" at a switch. Default: of the profile.
+            per: LossPer,
+            /// Which packets can be lost, "data" or "all". Default: of the profile.
+            packets: LossPackets,
+        }
+
+        ProxyDown = "proxy_down": "a proxy fails: it forgets everything, and relays no more" => ProxyDownKeys {
+            /// Which proxy fails. Default: all.
+            host: u32,
+            /// When it fails. Default: 0ns.
+            at: Duration,
+        }
+    }
 }
 
 /// A fault.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Fault {
-    /// Of links.
+    /// It strikes links.
     OfLinks(LinkFault),
-    /// Of proxies, which forget everything and relay no more.
+    /// Proxies forget everything and relay no more.
     ProxyDown {
         /// The proxy; `None`: all.
         host: Option<u32>,
@@ -112,9 +137,9 @@ pub enum LinkEvent {
 /// Some links.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum LinkChoice {
-    /// By name or pattern.
+    /// Their name, or a pattern of names.
     Named(String),
-    /// By where they lie: a tier, and perhaps kinds of nodes.
+    /// The place where they lie: a tier, and perhaps kinds of nodes.
     At(String),
 }
 
@@ -122,45 +147,44 @@ impl From<&Fault> for LinkFaultText {
     fn from(fault: &Fault) -> Self {
         match fault {
             Fault::OfLinks(fault) => fault.into(),
-            Fault::ProxyDown { host, at } => {
-                Self { kind: Some(FaultKind::ProxyDown), host: *host, at: Some(*at), ..Self::default() }
-            }
+            Fault::ProxyDown { host, at } => Self::ProxyDown(ProxyDownKeys { host: *host, at: Some(*at) }),
         }
     }
 }
 
 impl From<&LinkFault> for LinkFaultText {
     fn from(fault: &LinkFault) -> Self {
-        let mut text = Self {
+        let (link, links) = match &fault.links {
+            LinkChoice::Named(name) => (Some(name.clone()), None),
+            LinkChoice::At(place) => (None, Some(place.clone())),
+        };
+        let common = LinkFaultCommon {
+            link,
+            links,
             share: fault.share,
             at: Some(fault.at),
             until: fault.until,
             both_directions: Some(fault.both_directions),
             withdraw_routes: Some(fault.withdraw_after.is_some()),
             withdraw_delay: fault.withdraw_after,
-            ..Self::default()
         };
-        match &fault.links {
-            LinkChoice::Named(name) => text.link = Some(name.clone()),
-            LinkChoice::At(place) => text.links = Some(place.clone()),
-        }
-        text.kind = Some(match &fault.event {
-            LinkEvent::Down => FaultKind::LinkDown,
-            LinkEvent::BlackHole => FaultKind::BlackHole,
-            LinkEvent::Rate(rate) => {
-                text.rate = Some(*rate);
-                FaultKind::Rate
-            }
-            LinkEvent::Loss { probability, packets } => {
-                (text.probability, text.packets) = (Some(*probability), Some(*packets));
-                FaultKind::Loss
-            }
-            LinkEvent::BlockLoss { block, probabilities, per, packets } => {
-                (text.block, text.probabilities) = (Some(*block), Some(probabilities.clone()));
-                (text.per, text.packets) = (Some(*per), Some(*packets));
-                FaultKind::BlockLoss
-            }
-        });
-        text
+        let text = match &fault.event {
+            LinkEvent::Down => Self::LinkDown(OutageKeys::default()),
+            LinkEvent::BlackHole => Self::BlackHole(OutageKeys::default()),
+            LinkEvent::Rate(rate) => Self::Rate(RateKeys { rate: Some(*rate), ..RateKeys::default() }),
+            LinkEvent::Loss { probability, packets } => Self::Loss(LossKeys {
+                probability: Some(*probability),
+                packets: Some(*packets),
+                ..LossKeys::default()
+            }),
+            LinkEvent::BlockLoss { block, probabilities, per, packets } => Self::BlockLoss(BlockLossKeys {
+                block: Some(*block),
+                probabilities: Some(probabilities.clone()),
+                per: Some(*per),
+                packets: Some(*packets),
+                ..BlockLossKeys::default()
+            }),
+        };
+        text.with(common)
     }
 }

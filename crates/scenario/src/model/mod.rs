@@ -4,8 +4,10 @@
 //! the JSON Schema. A resolved table has a value for each key that applies, by kind where a kind decides which do, and makes
 //! a text again, with every default spelled out.
 
+mod declare;
 mod fault;
 mod link_changes;
+mod poisson;
 mod ports;
 mod proxy;
 mod schema;
@@ -13,8 +15,13 @@ mod tables;
 mod topology;
 mod workload;
 
-pub use fault::{Fault, LinkChoice, LinkEvent, LinkFault, LinkFaultText};
+pub(crate) use fault::LinkFaultCommon;
+pub use fault::{
+    BlockLossKeys, Fault, FaultKind, LinkChoice, LinkEvent, LinkFault, LinkFaultText, LossKeys, OutageKeys,
+    ProxyDownKeys, RateKeys,
+};
 pub use link_changes::{LinkChange, LinkChanges};
+pub use poisson::{Classes, FlowCount, FlowSizes, Poisson};
 pub use ports::{
     FullBuffer, Pfc, PfcText, Phantom, PhantomText, Pool, PoolText, Ports, PortsText, Red, RedText,
     Thresholds,
@@ -28,9 +35,11 @@ pub use topology::{
     Backbone, BackboneText, Between, Borders, FatTree, LeafSpine, Shape, Sides, Topology, TopologyText, Wan,
     WanText,
 };
+pub(crate) use workload::WorkloadCommon;
 pub use workload::{
-    Classes, Collective, CollectiveKind, DrawnHosts, FlowCount, FlowSizes, Incast, IncastHosts, IncastText,
-    Members, Poisson, Traffic, Workload, WorkloadText,
+    Collective, CollectiveKeys, CollectiveKind, DrawnHosts, FlowsKeys, Incast, IncastHosts, IncastKeys,
+    IncastText, Members, PairsKeys, PermutationKeys, PoissonKeys, Traffic, Workload, WorkloadKind,
+    WorkloadText,
 };
 
 use crate::value::Profile;

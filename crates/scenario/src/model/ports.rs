@@ -1,6 +1,6 @@
 //! The ports of switches, as a scheme asks for them: markers, buffers, pauses.
 
-use super::tables::tables;
+use super::declare::tables;
 use crate::value::{
     Headroom, MarkAt, Marking, Overflow, PfcLinks, PhantomSize, PoolAccounts, PoolSize, PortTier,
     RoutingRule, StepAt, SwitchSet, Telemetry, TelemetryCounts, TrimService, TrimVictim,

@@ -1,5 +1,6 @@
-//! Tables whose keys all schemes, topologies and workloads share, and the macro that declares a table twice.
+//! Tables whose keys all schemes, topologies and workloads share.
 
+use super::declare::tables;
 use super::schema::{
     ack_schema, balance_schema, coding_schema, congestion_schema, recovery_schema, shared_coding_schema,
     shared_recovery_schema, window_check_schema,
@@ -9,53 +10,6 @@ use farspan_transport::{InitialWindow, WindowCheck};
 use farspan_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// Declares tables from one list of keys: `Table`, resolved, has a value for each key, or for an `optional` one perhaps none;
-/// `TableText`, as it is written, has none that must be there.
-macro_rules! tables {
-    (@type $type:ty) => { $type };
-    (@type $type:ty, optional) => { Option<$type> };
-    (@text $value:expr) => { Some($value) };
-    (@text $value:expr, optional) => { $value };
-    ($(
-        $(#[doc = $doc:literal])*
-        $table:ident, $text:ident as $name:literal {
-            $(
-                $(#[doc = $key_doc:literal])*
-                $(#[schemars($($schema:tt)*)])?
-                $key:ident $([$optional:ident])?: $type:ty,
-            )*
-        }
-    )*) => {$(
-        $(#[doc = $doc])*
-        #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-        #[serde(default, deny_unknown_fields)]
-        #[schemars(rename = $name)]
-        pub struct $text {
-            $(
-                $(#[doc = $key_doc])*
-                $(#[schemars($($schema)*)])?
-                pub $key: Option<$type>,
-            )*
-        }
-
-        $(#[doc = $doc])*
-        #[derive(Clone, PartialEq, Debug)]
-        pub struct $table {
-            $(
-                $(#[doc = $key_doc])*
-                pub $key: tables!(@type $type $(, $optional)?),
-            )*
-        }
-
-        impl From<&$table> for $text {
-            fn from(table: &$table) -> Self {
-                Self { $($key: tables!(@text table.$key.clone() $(, $optional)?),)* }
-            }
-        }
-    )*};
-}
-pub(super) use tables;
 
 tables! {
     /// Settings that all schemes of the scenario share.

@@ -1,7 +1,7 @@
 //! Hosts, switches, links: as a text has them, and resolved by shape.
 
+use super::declare::tables;
 use super::link_changes::LinkChanges;
-use super::tables::tables;
 use crate::value::{Jitter, Oversubscription, Parameter, TopologyKind};
 use farspan_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;

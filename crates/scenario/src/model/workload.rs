@@ -1,97 +1,149 @@
 //! Parts of the workload: as a text has them, and resolved by kind.
 
+use super::declare::*;
+use super::poisson::{Classes, FlowCount, Poisson};
 use super::schema::{class_schema, own_balance_schema};
 use crate::value::{
-    CollectiveAlgorithm, Hosts, LoadReference, LoadUnit, Mix, MixUnit, NamedMix, Part, Sizes, TriggerDelay,
-    WorkloadKind,
+    CollectiveAlgorithm, Hosts, LoadReference, LoadUnit, Mix, MixUnit, Part, Sizes, TriggerDelay,
 };
 use farspan_transport::Class;
 use farspan_units::{Bytes, Duration};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// A part of the workload. Which keys apply depends on the kind.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-#[schemars(rename = "Workload")]
-pub struct WorkloadText {
-    /// Kind of traffic: incast, permutation, pairs, poisson, flows; or a collective: allreduce, reduce_scatter, all_gather,
-    /// all_to_all.
-    pub kind: Option<WorkloadKind>,
-    /// The name of this part in results. Default: the kind.
-    pub tag: Option<String>,
-    /// Path selection of this part's flows, whatever the scheme: a name, or a table with name and parameters. Default: of
-    /// the scheme.
-    #[schemars(schema_with = "own_balance_schema")]
-    pub balance: Option<Part>,
-    /// Incast: the receiving host. Default: with load, drawn for each incast.
-    pub receiver: Option<u32>,
-    /// Incast: the sending hosts: numbers, ranges, names, or "all" but the receiver.
-    pub senders: Option<Hosts>,
-    /// Incast: instead of senders, how many other hosts send. The seed draws them.
-    pub degree: Option<u32>,
-    /// Pairs: sending and receiving hosts, such as [[0, 129], [15, 247]].
-    pub pairs: Option<Vec<Vec<u32>>>,
-    /// Poisson: the hosts that receive: numbers, ranges or names. Default: all.
-    pub receivers: Option<Hosts>,
-    /// Incast, permutation, pairs, all_to_all: payload of each flow; default of pairs: of the profile. Other collectives: the
-    /// buffer of each rank, which is cut into a chunk for every rank of its group.
-    pub flow_size: Option<Bytes>,
-    /// When this part starts. Default: 0us.
-    pub start: Option<Duration>,
-    /// Pairs: time from the start of one flow to the start of the next. Default: 0us.
-    pub gap: Option<Duration>,
-    /// Incast: largest delay of the start of each flow, drawn at random. Default: 0us.
-    pub spread: Option<Duration>,
-    /// Poisson: only flows of this class, "intra" or "inter". Default: both, by the mix. Permutation: "intra", a
-    /// permutation inside each site. Default: one over all hosts.
-    #[schemars(schema_with = "class_schema")]
-    pub class: Option<Class>,
-    /// Poisson: a built-in distribution, a CSV file (size_bytes,cdf), or { intra = ..., inter = ... }.
-    pub sizes: Option<Sizes>,
-    /// Poisson: flows of at least this size get the tag with "-large" appended. Default: none have.
-    pub large: Option<Bytes>,
-    /// Poisson: offered load, as a fraction of load_reference. Incast with a degree: incasts arrive as a Poisson
-    /// process, and their payload is this fraction of the capacity of all NICs.
-    pub load: Option<f64>,
-    /// Poisson: what the load is a fraction of: "host" (the NICs of all hosts), "wan", "bisection", "receivers" (the NICs
-    /// of the receivers) or "tightest" (whichever of these the traffic would fill first). Default: receivers if they are listed,
-    /// else host; for flows between the sites wan.
-    pub load_reference: Option<LoadReference>,
-    /// Poisson: whether the load counts headers: "payload" or "wire". Default: payload.
-    pub load_unit: Option<LoadUnit>,
-    /// Poisson: intra : inter, such as "4:1"; or "paper" or "artifact", which bring their sizes. Default: 1:0 in one
-    /// site, 4:1 in two.
-    pub mix: Option<Mix>,
-    /// Poisson: what the mix counts: "flows" or "bytes". Default: flows.
-    pub mix_unit: Option<MixUnit>,
-    /// Poisson: how many flows arrive. With measure.warmup: how many are measured; arrivals continue until the last of
-    /// them has finished. Pairs: how many flows there are; the pairs take turns. Default of pairs: one for each.
-    pub flows: Option<u64>,
-    /// Poisson: instead of flows, how long flows arrive. With measure.warmup: for how long arriving flows are measured.
-    /// Incast with a load: how long incasts arrive.
-    pub duration: Option<Duration>,
-    /// Poisson: start times are rounded down to a multiple of this; "0ns" is off. Default: of the profile.
-    pub start_granularity: Option<Duration>,
-    /// Flows: a CSV or Parquet file with src,dst,size_bytes,start_ns and optionally tag,after,after_delivered,barrier,queue.
-    pub file: Option<String>,
-    /// Collectives: the hosts that take part, in the order of their ring: numbers, ranges, names or "all".
-    pub ranks: Option<Hosts>,
-    /// Collectives: instead of ranks, several groups of ranks that run in parallel.
-    pub groups: Option<Vec<Hosts>>,
-    /// Collectives: "ring" (one peer at a time), "direct" (all peers at once), "pipeline" (a ring whose stages all run at once)
-    /// or, of an allreduce, "hierarchical" (rings inside the sites, direct between them). Default: ring; all_to_all: direct.
-    pub algorithm: Option<CollectiveAlgorithm>,
-    /// Collectives: the number of iterations. Default: 1.
-    pub iterations: Option<u32>,
-    /// Collectives: time on each rank between the end of an iteration and its first send of the next one. Default: 0us.
-    pub compute_time: Option<Duration>,
-    /// Collectives: whether an iteration starts only when all ranks of all groups have finished the one before.
-    /// Default: true if there is more than one.
-    pub barrier: Option<bool>,
-    /// Flows, and collectives with a barrier: how long it takes to tell another host that a flow it waits for has
-    /// finished: "lookahead" (the shortest delay of a link) or a time. Default: lookahead.
-    pub trigger_delay: Option<TriggerDelay>,
+tagged! {
+    /// A part of the workload. Its kind says which keys it has.
+    WorkloadText as "Workload" {
+        /// Kind of traffic.
+        kind: WorkloadKind is "workload";
+
+        /// The keys of every part.
+        WorkloadCommon [
+            {
+                /// The name of this part in results. Default: the kind.
+                tag: String,
+                /// Path selection of this part's flows, whatever the scheme: a name, or a table with name and parameters. Default: of
+                /// the scheme.
+                #[schemars(schema_with = "own_balance_schema")]
+                balance: Part,
+            }
+            {
+                /// When this part starts. Default: 0us.
+                start: Duration,
+            }
+        ];
+
+        Incast = "incast": "several senders, one receiver" => IncastKeys {
+            ..,
+            /// The receiving host. Default: with load, drawn for each incast.
+            receiver: u32,
+            /// The sending hosts: numbers, ranges, names, or "all" but the receiver.
+            senders: Hosts,
+            /// Instead of senders, how many other hosts send. The seed draws them.
+            degree: u32,
+            /// Payload of each flow.
+            flow_size: Bytes,
+            ..,
+            /// Largest delay of the start of each flow, drawn at random. Default: 0us.
+            spread: Duration,
+            /// With a degree: incasts arrive as a Poisson process, and their payload is this fraction of the capacity of all NICs.
+            load: f64,
+            /// With a load: how long incasts arrive.
+            duration: Duration,
+        }
+
+        Pairs = "pairs": "flows from some hosts to others" => PairsKeys {
+            ..,
+            /// Sending and receiving hosts, such as [[0, 129], [15, 247]].
+            pairs: Vec<Vec<u32>>,
+            /// Payload of each flow. Default: of the profile.
+            flow_size: Bytes,
+            ..,
+            /// Time from the start of one flow to the start of the next. Default: 0us.
+            gap: Duration,
+            /// How many flows there are; the pairs take turns. Default: one for each pair.
+            flows: u64,
+        }
+
+        Permutation = "permutation": "every host sends to one other" => PermutationKeys {
+            ..,
+            /// Payload of each flow.
+            flow_size: Bytes,
+            ..,
+            /// "intra": a permutation inside each site. Default: one over all hosts.
+            #[schemars(schema_with = "class_schema")]
+            class: Class,
+        }
+
+        Poisson = "poisson": "Poisson arrivals, sizes from a distribution" => PoissonKeys {
+            ..,
+            /// The hosts that receive: numbers, ranges or names. Default: all.
+            receivers: Hosts,
+            ..,
+            /// Only flows of this class, "intra" or "inter". Default: both, by the mix.
+            #[schemars(schema_with = "class_schema")]
+            class: Class,
+            /// A built-in distribution, a CSV file (size_bytes,cdf), or { intra = ..., inter = ... }.
+            sizes: Sizes,
+            /// Flows of at least this size get the tag with "-large" appended. Default: none have.
+            large: Bytes,
+            /// Offered load, as a fraction of load_reference.
+            load: f64,
+            /// The capacity that the load is a fraction of: "host" (the NICs of all hosts), "wan", "bisection", "receivers" (the NICs
+            /// of the receivers) or "tightest" (whichever of these the traffic would fill first). Default: receivers if they are listed,
+            /// else host; for flows between the sites wan.
+            load_reference: LoadReference,
+            /// Whether the load counts headers: "payload" or "wire". Default: payload.
+            load_unit: LoadUnit,
+            /// The ratio intra : inter, such as "4:1"; or "paper" or "artifact", which bring their sizes. Default: 1:0 in one
+            /// site, 4:1 in two.
+            mix: Mix,
+            /// The unit that the mix counts in: "flows" or "bytes". Default: flows.
+            mix_unit: MixUnit,
+            /// How many flows arrive. With measure.warmup: how many are measured; arrivals continue until the last of
+            /// them has finished.
+            flows: u64,
+            /// Instead of flows, how long flows arrive. With measure.warmup: for how long arriving flows are measured.
+            duration: Duration,
+            /// Start times are rounded down to a multiple of this; "0ns" is off. Default: of the profile.
+            start_granularity: Duration,
+        }
+
+        Flows = "flows": "a list, CSV or Parquet" => FlowsKeys {
+            ..,
+            ..,
+            /// A CSV or Parquet file with src,dst,size_bytes,start_ns and optionally tag,after,after_delivered,barrier,queue.
+            file: String,
+            /// How long it takes to tell another host that a flow it waits for has finished: "lookahead" (the shortest delay of a
+            /// link) or a time. Default: lookahead.
+            trigger_delay: TriggerDelay,
+        }
+
+        Allreduce = "allreduce": "a collective in dependent steps; every rank gets the sum of all buffers",
+        ReduceScatter = "reduce_scatter": "a collective; every rank gets the sum of one chunk",
+        AllGather = "all_gather": "a collective; every rank gets the chunks of all ranks",
+        AllToAll = "all_to_all": "a collective; every rank gets a block from every other" => CollectiveKeys {
+            ..,
+            /// The buffer of each rank, which is cut into a chunk for every rank of its group. In an all_to_all: payload of each flow.
+            flow_size: Bytes,
+            ..,
+            /// The hosts that take part, in the order of their ring: numbers, ranges, names or "all".
+            ranks: Hosts,
+            /// Instead of ranks, several groups of ranks that run in parallel.
+            groups: Vec<Hosts>,
+            /// "ring" (one peer at a time), "direct" (all peers at once), "pipeline" (a ring whose stages all run at once)
+            /// or, of an allreduce, "hierarchical" (rings inside the sites, direct between them). Default: ring; all_to_all: direct.
+            algorithm: CollectiveAlgorithm,
+            /// The number of iterations. Default: 1.
+            iterations: u32,
+            /// Time on each rank between the end of an iteration and its first send of the next one. Default: 0us.
+            compute_time: Duration,
+            /// Whether an iteration starts only when all ranks of all groups have finished the one before.
+            /// Default: true if there is more than one.
+            barrier: bool,
+            /// With a barrier: how long it takes to tell another host that a flow it waits for has finished: "lookahead" (the
+            /// shortest delay of a link) or a time. Default: lookahead.
+            trigger_delay: TriggerDelay,
+        }
+    }
 }
 
 /// An incast that a program declares: senders that together send so many bytes to a receiver.
@@ -197,106 +249,6 @@ pub struct DrawnHosts {
     pub arrivals: Option<(f64, Duration)>,
 }
 
-/// Poisson arrivals.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Poisson {
-    /// The hosts that receive; `None`: all.
-    pub receivers: Option<Hosts>,
-    /// Flows of which classes, and their sizes.
-    pub classes: Classes,
-    /// From which size on flows have a tag of their own, if any have.
-    pub large: Option<Bytes>,
-    /// Offered load, as a fraction of `load_reference`.
-    pub load: f64,
-    /// The capacity that the load is a fraction of.
-    pub load_reference: LoadReference,
-    /// Whether the load counts headers.
-    pub load_unit: LoadUnit,
-    /// How many flows.
-    pub arrivals: FlowCount,
-    /// Starts are cut to a multiple of this.
-    pub start_granularity: Duration,
-}
-
-/// The classes of random arrivals, with their sizes.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Classes {
-    /// One of the two.
-    One {
-        /// Which.
-        class: Class,
-        /// The sizes of its flows.
-        sizes: FlowSizes,
-    },
-    /// Both, with sizes of their own.
-    Ratio {
-        /// Parts intra and parts inter.
-        parts: [f64; 2],
-        /// The unit that the parts count in.
-        unit: MixUnit,
-        /// The sizes of flows.
-        sizes: Sizes,
-    },
-    /// Both, as a named mix has them.
-    Named {
-        /// The mix.
-        mix: NamedMix,
-        /// The unit that its parts count in.
-        unit: MixUnit,
-    },
-}
-
-/// The sizes of random arrivals of one class.
-#[derive(Clone, PartialEq, Debug)]
-pub enum FlowSizes {
-    /// These.
-    Own(Sizes),
-    /// Those that a named mix brings.
-    OfMix(NamedMix),
-}
-
-impl Classes {
-    /// Parts intra and parts inter.
-    #[must_use]
-    pub const fn parts(&self) -> [f64; 2] {
-        match self {
-            Self::One { class: Class::Intra, .. } => [1.0, 0.0],
-            Self::One { class: Class::Inter, .. } => [0.0, 1.0],
-            Self::Ratio { parts, .. } => *parts,
-            Self::Named { .. } => NamedMix::RATIO,
-        }
-    }
-
-    /// The unit that the parts count in.
-    #[must_use]
-    pub const fn unit(&self) -> MixUnit {
-        match self {
-            Self::One { .. } => MixUnit::Flows,
-            Self::Ratio { unit, .. } | Self::Named { unit, .. } => *unit,
-        }
-    }
-
-    /// The sizes of flows, or the mix that brings them.
-    ///
-    /// # Errors
-    /// The mix, if the sizes are those of one.
-    pub const fn sizes(&self) -> Result<&Sizes, NamedMix> {
-        match self {
-            Self::One { sizes: FlowSizes::Own(sizes), .. } | Self::Ratio { sizes, .. } => Ok(sizes),
-            Self::One { sizes: FlowSizes::OfMix(mix), .. } | Self::Named { mix, .. } => Err(*mix),
-        }
-    }
-}
-
-/// How many flows arrive, or how long.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FlowCount {
-    /// So many.
-    Flows(u64),
-    /// As many as come in this time.
-    For(Duration),
-}
-
 /// A collective.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Collective {
@@ -343,20 +295,8 @@ pub enum Members {
 impl Workload {
     /// Its kind.
     #[must_use]
-    pub const fn kind(&self) -> WorkloadKind {
-        match &self.traffic {
-            Traffic::Incast(_) => WorkloadKind::Incast,
-            Traffic::Permutation { .. } => WorkloadKind::Permutation,
-            Traffic::Pairs { .. } => WorkloadKind::Pairs,
-            Traffic::Poisson(_) => WorkloadKind::Poisson,
-            Traffic::Flows { .. } => WorkloadKind::Flows,
-            Traffic::Collective(collective) => match collective.operation {
-                CollectiveKind::Allreduce => WorkloadKind::Allreduce,
-                CollectiveKind::ReduceScatter => WorkloadKind::ReduceScatter,
-                CollectiveKind::AllGather => WorkloadKind::AllGather,
-                CollectiveKind::AllToAll => WorkloadKind::AllToAll,
-            },
-        }
+    pub fn kind(&self) -> WorkloadKind {
+        WorkloadText::from(self).kind()
     }
 
     /// Whether its flows come as a Poisson process.
@@ -385,80 +325,111 @@ impl Workload {
 
 impl From<&Workload> for WorkloadText {
     fn from(part: &Workload) -> Self {
-        let mut text = Self {
-            kind: Some(part.kind()),
+        let common = WorkloadCommon {
             tag: Some(part.tag.clone()),
             balance: part.balance.clone(),
             start: Some(part.start),
-            ..Self::default()
         };
-        match &part.traffic {
-            Traffic::Incast(incast) => incast.write(&mut text),
-            Traffic::Permutation { flow_size, inside_sites } => {
-                (text.flow_size, text.class) = (Some(*flow_size), inside_sites.then_some(Class::Intra));
+        let text = match &part.traffic {
+            Traffic::Incast(incast) => Self::Incast(incast.into()),
+            Traffic::Permutation { flow_size, inside_sites } => Self::Permutation(PermutationKeys {
+                flow_size: Some(*flow_size),
+                class: inside_sites.then_some(Class::Intra),
+                ..PermutationKeys::default()
+            }),
+            Traffic::Pairs { pairs, flow_size, gap, flows } => Self::Pairs(PairsKeys {
+                pairs: Some(pairs.iter().map(|pair| pair.to_vec()).collect()),
+                flow_size: Some(*flow_size),
+                gap: Some(*gap),
+                flows: *flows,
+                ..PairsKeys::default()
+            }),
+            Traffic::Poisson(poisson) => Self::Poisson(poisson.into()),
+            Traffic::Flows { file, trigger_delay } => Self::Flows(FlowsKeys {
+                file: Some(file.clone()),
+                trigger_delay: Some(*trigger_delay),
+                ..FlowsKeys::default()
+            }),
+            Traffic::Collective(collective) => {
+                let keys = collective.into();
+                match collective.operation {
+                    CollectiveKind::Allreduce => Self::Allreduce(keys),
+                    CollectiveKind::ReduceScatter => Self::ReduceScatter(keys),
+                    CollectiveKind::AllGather => Self::AllGather(keys),
+                    CollectiveKind::AllToAll => Self::AllToAll(keys),
+                }
             }
-            Traffic::Pairs { pairs, flow_size, gap, flows } => {
-                text.flows = *flows;
-                text.pairs = Some(pairs.iter().map(|pair| pair.to_vec()).collect());
-                (text.flow_size, text.gap) = (Some(*flow_size), Some(*gap));
-            }
-            Traffic::Poisson(poisson) => poisson.write(&mut text),
-            Traffic::Flows { file, trigger_delay } => {
-                (text.file, text.trigger_delay) = (Some(file.clone()), Some(*trigger_delay));
-            }
-            Traffic::Collective(collective) => collective.write(&mut text),
-        }
-        text
+        };
+        text.with(common)
     }
 }
 
-impl Incast {
-    fn write(&self, text: &mut WorkloadText) {
-        (text.flow_size, text.spread) = (Some(self.flow_size), Some(self.spread));
-        match &self.hosts {
+impl From<&Incast> for IncastKeys {
+    fn from(incast: &Incast) -> Self {
+        let keys = Self { flow_size: Some(incast.flow_size), spread: Some(incast.spread), ..Self::default() };
+        match &incast.hosts {
             IncastHosts::Listed { senders, receiver } => {
-                (text.senders, text.receiver) = (Some(senders.clone()), Some(*receiver));
+                Self { senders: Some(senders.clone()), receiver: Some(*receiver), ..keys }
             }
-            IncastHosts::Drawn(drawn) => {
-                (text.degree, text.receiver) = (Some(drawn.degree), drawn.receiver);
-                (text.load, text.duration) = drawn.arrivals.unzip();
+            IncastHosts::Drawn(DrawnHosts { degree, receiver, arrivals }) => {
+                let (load, duration) = arrivals.unzip();
+                Self { degree: Some(*degree), receiver: *receiver, load, duration, ..keys }
             }
         }
     }
 }
 
-impl Poisson {
-    fn write(&self, text: &mut WorkloadText) {
-        text.receivers.clone_from(&self.receivers);
-        match self.classes.sizes() {
-            Ok(sizes) => text.sizes = Some(sizes.clone()),
-            Err(mix) => text.mix = Some(Mix::Named(mix)),
-        }
-        match &self.classes {
-            Classes::One { class, .. } => text.class = Some(*class),
+impl From<&Poisson> for PoissonKeys {
+    fn from(poisson: &Poisson) -> Self {
+        let (sizes, named) = match poisson.classes.sizes() {
+            Ok(sizes) => (Some(sizes.clone()), None),
+            Err(mix) => (None, Some(Mix::Named(mix))),
+        };
+        let (class, mix, mix_unit) = match &poisson.classes {
+            Classes::One { class, .. } => (Some(*class), named, None),
             Classes::Ratio { parts: [intra, inter], unit, .. } => {
-                (text.mix, text.mix_unit) = (Some(Mix::Ratio(*intra, *inter)), Some(*unit));
+                (None, Some(Mix::Ratio(*intra, *inter)), Some(*unit))
             }
-            Classes::Named { unit, .. } => text.mix_unit = Some(*unit),
+            Classes::Named { unit, .. } => (None, named, Some(*unit)),
+        };
+        let (flows, duration) = match poisson.arrivals {
+            FlowCount::Flows(flows) => (Some(flows), None),
+            FlowCount::For(duration) => (None, Some(duration)),
+        };
+        Self {
+            receivers: poisson.receivers.clone(),
+            class,
+            sizes,
+            large: poisson.large,
+            load: Some(poisson.load),
+            load_reference: Some(poisson.load_reference),
+            load_unit: Some(poisson.load_unit),
+            mix,
+            mix_unit,
+            flows,
+            duration,
+            start_granularity: Some(poisson.start_granularity),
+            ..Self::default()
         }
-        match self.arrivals {
-            FlowCount::Flows(flows) => text.flows = Some(flows),
-            FlowCount::For(duration) => text.duration = Some(duration),
-        }
-        (text.large, text.load) = (self.large, Some(self.load));
-        (text.load_reference, text.load_unit) = (Some(self.load_reference), Some(self.load_unit));
-        text.start_granularity = Some(self.start_granularity);
     }
 }
 
-impl Collective {
-    fn write(&self, text: &mut WorkloadText) {
-        match &self.members {
-            Members::Ranks(ranks) => text.ranks = Some(ranks.clone()),
-            Members::Groups(groups) => text.groups = Some(groups.clone()),
+impl From<&Collective> for CollectiveKeys {
+    fn from(collective: &Collective) -> Self {
+        let (ranks, groups) = match &collective.members {
+            Members::Ranks(ranks) => (Some(ranks.clone()), None),
+            Members::Groups(groups) => (None, Some(groups.clone())),
+        };
+        Self {
+            flow_size: Some(collective.flow_size),
+            ranks,
+            groups,
+            algorithm: Some(collective.algorithm),
+            iterations: Some(collective.iterations),
+            compute_time: Some(collective.compute_time),
+            barrier: Some(collective.barrier),
+            trigger_delay: Some(collective.trigger_delay),
+            ..Self::default()
         }
-        (text.flow_size, text.algorithm) = (Some(self.flow_size), Some(self.algorithm));
-        (text.iterations, text.compute_time) = (Some(self.iterations), Some(self.compute_time));
-        (text.barrier, text.trigger_delay) = (Some(self.barrier), Some(self.trigger_delay));
     }
 }

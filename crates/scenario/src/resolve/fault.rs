@@ -3,48 +3,13 @@
 use super::{Context, need};
 use crate::error::ValueError;
 use crate::limits::{FASTEST, LONGEST_DELAY, LONGEST_RUN, SLOWEST, each_within, within};
-use crate::model::{Fault, LinkChoice, LinkEvent, LinkFault, LinkFaultText};
-use crate::value::{FaultKind, LossPackets, LossPer};
+use crate::model::{
+    BlockLossKeys, Fault, LinkChoice, LinkEvent, LinkFault, LinkFaultCommon, LinkFaultText, LossKeys,
+    ProxyDownKeys, RateKeys,
+};
+use crate::value::{LossPackets, LossPer};
 use farspan_fabric::fault::LossProcess;
 use farspan_units::Duration;
-
-/// The keys of every fault, beside `kind`.
-const COMMON: &[&str] =
-    &["link", "links", "share", "at", "until", "both_directions", "withdraw_routes", "withdraw_delay"];
-
-/// The kind of a fault of links.
-#[derive(Clone, Copy)]
-enum LinkKind {
-    Down,
-    BlackHole,
-    Rate,
-    Loss,
-    BlockLoss,
-}
-
-impl LinkKind {
-    /// The kind of a fault of links; `None`: it is one of proxies.
-    const fn of(kind: FaultKind) -> Option<Self> {
-        match kind {
-            FaultKind::LinkDown => Some(Self::Down),
-            FaultKind::BlackHole => Some(Self::BlackHole),
-            FaultKind::Rate => Some(Self::Rate),
-            FaultKind::Loss => Some(Self::Loss),
-            FaultKind::BlockLoss => Some(Self::BlockLoss),
-            FaultKind::ProxyDown => None,
-        }
-    }
-
-    /// The keys that a kind has beside.
-    const fn keys(self) -> &'static [&'static str] {
-        match self {
-            Self::Down | Self::BlackHole => &[],
-            Self::Rate => &["rate"],
-            Self::Loss => &["probability", "packets"],
-            Self::BlockLoss => &["block", "probabilities", "per", "packets"],
-        }
-    }
-}
 
 impl Context<'_> {
     pub(super) fn faults(&self, written: Vec<LinkFaultText>) -> Result<Vec<Fault>, ValueError> {
@@ -52,17 +17,32 @@ impl Context<'_> {
     }
 
     fn fault(&self, path: &str, written: LinkFaultText) -> Result<Fault, ValueError> {
-        let names = FaultKind::NAMES.join(", ");
-        let kind = need(|| format!("{path}.kind"), &format!("one of {names}"), written.kind)?;
-        let Some(of_links) = LinkKind::of(kind) else {
-            self.only(path, kind.name(), &["host", "at"], "")?;
-            let at = written.at.unwrap_or(Duration::ZERO);
-            within(&format!("{path}.at"), at, Duration::ZERO, LONGEST_RUN)?;
-            return Ok(Fault::ProxyDown { host: written.host, at });
+        let kind = written.kind();
+        self.only(path, kind.name(), kind.keys(), "")?;
+        let common = written.common();
+        let event = match written {
+            LinkFaultText::LinkDown(_) => LinkEvent::Down,
+            LinkFaultText::BlackHole(_) => LinkEvent::BlackHole,
+            LinkFaultText::Rate(RateKeys { rate, .. }) => {
+                let rate = need(|| format!("{path}.rate"), "the rate meanwhile, such as \"10Gbps\"", rate)?;
+                within(&format!("{path}.rate"), rate, SLOWEST, FASTEST)?;
+                LinkEvent::Rate(rate)
+            }
+            LinkFaultText::Loss(LossKeys { probability, packets, .. }) => {
+                let what = "the share of packets lost, such as 1e-4";
+                let probability = need(|| format!("{path}.probability"), what, probability)?;
+                within(&format!("{path}.probability"), probability, 0.0, 1.0)?;
+                LinkEvent::Loss { probability, packets: packets.unwrap_or(LossPackets::Data) }
+            }
+            LinkFaultText::BlockLoss(keys) => self.blocks(path, keys)?,
+            LinkFaultText::ProxyDown(ProxyDownKeys { host, at }) => {
+                let at = at.unwrap_or(Duration::ZERO);
+                within(&format!("{path}.at"), at, Duration::ZERO, LONGEST_RUN)?;
+                return Ok(Fault::ProxyDown { host, at });
+            }
         };
-        self.only(path, kind.name(), &[COMMON, of_links.keys()].concat(), "")?;
-        let links = links(path, &written)?;
-        if let Some(share) = written.share.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
+        let links = links(path, &common)?;
+        if let Some(share) = common.share.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
             let problem = format!("{share} is out of range");
             return Err(ValueError::rule(
                 format!("{path}.share"),
@@ -70,39 +50,19 @@ impl Context<'_> {
                 "give a share above 0, at most 1",
             ));
         }
-        let Times { at, withdraw_after } = times(path, &written)?;
+        let Times { at, withdraw_after } = times(path, &common)?;
         Ok(Fault::OfLinks(LinkFault {
-            share: written.share,
-            until: written.until,
-            both_directions: written.both_directions.unwrap_or(false),
-            event: self.event(path, of_links, written)?,
+            share: common.share,
+            until: common.until,
+            both_directions: common.both_directions.unwrap_or(false),
+            event,
             links,
             at,
             withdraw_after,
         }))
     }
 
-    fn event(&self, path: &str, kind: LinkKind, written: LinkFaultText) -> Result<LinkEvent, ValueError> {
-        Ok(match kind {
-            LinkKind::Down => LinkEvent::Down,
-            LinkKind::BlackHole => LinkEvent::BlackHole,
-            LinkKind::Rate => {
-                let what = "the rate meanwhile, such as \"10Gbps\"";
-                let rate = need(|| format!("{path}.rate"), what, written.rate)?;
-                within(&format!("{path}.rate"), rate, SLOWEST, FASTEST)?;
-                LinkEvent::Rate(rate)
-            }
-            LinkKind::Loss => {
-                let what = "the share of packets lost, such as 1e-4";
-                let probability = need(|| format!("{path}.probability"), what, written.probability)?;
-                within(&format!("{path}.probability"), probability, 0.0, 1.0)?;
-                LinkEvent::Loss { probability, packets: written.packets.unwrap_or(LossPackets::Data) }
-            }
-            LinkKind::BlockLoss => self.blocks(path, written)?,
-        })
-    }
-
-    fn blocks(&self, path: &str, written: LinkFaultText) -> Result<LinkEvent, ValueError> {
+    fn blocks(&self, path: &str, written: BlockLossKeys) -> Result<LinkEvent, ValueError> {
         let constants = "block_loss";
         let block = self.or_constant(written.block, constants, "block")?;
         let block = need(|| format!("{path}.block"), "packets of a block, such as 10", block)?;
@@ -133,7 +93,7 @@ impl Context<'_> {
 }
 
 /// The links that a fault names.
-fn links(path: &str, written: &LinkFaultText) -> Result<LinkChoice, ValueError> {
+fn links(path: &str, written: &LinkFaultCommon) -> Result<LinkChoice, ValueError> {
     match (&written.link, &written.links) {
         (None, None) => {
             let example = "a link, such as \"border0->border1#0\", or a pattern, such as \"border0->border1#*\"; \
@@ -156,7 +116,7 @@ struct Times {
 }
 
 /// When it begins, ends, and routes change.
-fn times(path: &str, written: &LinkFaultText) -> Result<Times, ValueError> {
+fn times(path: &str, written: &LinkFaultCommon) -> Result<Times, ValueError> {
     let at = written.at.unwrap_or(Duration::ZERO);
     within(&format!("{path}.at"), at, Duration::ZERO, LONGEST_RUN)?;
     each_within(&format!("{path}.until"), written.until, Duration::ZERO, LONGEST_RUN)?;

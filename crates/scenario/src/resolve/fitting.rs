@@ -4,9 +4,9 @@
 use super::{Context, Resolved};
 use crate::catalog::builtin::BuiltIn;
 use crate::catalog::profile::Profiles;
-use crate::model::{Scheme, SchemeText};
+use crate::model::{Scheme, SchemeText, WorkloadKind};
 use crate::table::join;
-use crate::value::{Profile, WorkloadKind};
+use crate::value::Profile;
 use toml::Value;
 
 /// A built-in scenario whose constants would fit.
@@ -43,11 +43,11 @@ const fn nearest(kind: WorkloadKind) -> &'static str {
         WorkloadKind::Incast => "uno/incast-mixed",
         WorkloadKind::Poisson => "uno/websearch",
         WorkloadKind::Pairs => "uno/border-failure",
-        WorkloadKind::Permutation | WorkloadKind::Flows => "uno/permutation",
         WorkloadKind::Allreduce
         | WorkloadKind::ReduceScatter
         | WorkloadKind::AllGather
         | WorkloadKind::AllToAll => "uno/allreduce",
+        _ => "uno/permutation",
     }
 }
 

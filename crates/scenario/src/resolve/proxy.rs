@@ -6,11 +6,12 @@ use crate::catalog::control::congestion;
 use crate::error::ValueError;
 use crate::limits::{LONGEST_DELAY, within};
 use crate::model::{
-    FullBuffer, IncastText, NaiveProxy, Ports, Proxy, ProxyText, SchemeClass, Transport, WorkloadText,
+    FullBuffer, IncastKeys, IncastText, NaiveProxy, Ports, Proxy, ProxyText, SchemeClass, Transport,
+    WorkloadText,
 };
 use crate::value::{
     ConnectionScope, OnwardRule, Part, ProxyDelay, ProxyHost, ProxyHostRule, ProxyLoss, ProxyQueueLimit,
-    ProxyRule, RtoRule, WorkloadKind,
+    ProxyRule, RtoRule,
 };
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::proxy::ProxyKind;
@@ -149,15 +150,14 @@ pub(super) fn incasts(declared: Vec<IncastText>) -> Result<Vec<WorkloadText>, Va
         let receiver = incast.receiver.ok_or_else(|| missing("receiver", "a host, such as 64"))?;
         let bytes = incast.bytes.filter(|bytes| !bytes.is_zero());
         let bytes = bytes.ok_or_else(|| missing("bytes", "a size, such as \"100MB\""))?;
-        Ok(WorkloadText {
-            kind: Some(WorkloadKind::Incast),
+        Ok(WorkloadText::Incast(IncastKeys {
             tag: incast.tag,
             receiver: Some(receiver),
             flow_size: Some(Bytes::new(bytes.get().div_ceil(count.max(1)))),
             senders: Some(senders),
             start: incast.start,
-            ..WorkloadText::default()
-        })
+            ..IncastKeys::default()
+        }))
     };
     declared.into_iter().enumerate().map(part).collect()
 }

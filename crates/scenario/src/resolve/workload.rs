@@ -3,13 +3,12 @@
 use super::{Context, need};
 use crate::error::ValueError;
 use crate::model::{
-    Classes, Collective, CollectiveKind, DrawnHosts, FlowCount, FlowSizes, Incast, IncastHosts, Members,
-    Poisson, Traffic, Workload, WorkloadText,
+    Classes, Collective, CollectiveKeys, CollectiveKind, DrawnHosts, FlowCount, FlowSizes, FlowsKeys, Incast,
+    IncastHosts, IncastKeys, Members, PairsKeys, PermutationKeys, Poisson, PoissonKeys, Traffic, Workload,
+    WorkloadCommon, WorkloadText,
 };
-use crate::text::source::knobs;
 use crate::value::{
     ClassSizes, CollectiveAlgorithm, Hosts, LoadReference, LoadUnit, Mix, MixUnit, Part, Sizes, TriggerDelay,
-    WorkloadKind,
 };
 use farspan_transport::Class;
 use farspan_units::Duration;
@@ -31,54 +30,48 @@ impl Context<'_> {
     }
 
     fn part(&self, path: &str, written: WorkloadText, several_sites: bool) -> Result<Workload, ValueError> {
-        let names = format!("one of {}", WorkloadKind::NAMES.join(", "));
-        let kind = key(path, "kind", &names, written.kind)?;
-        self.only(path, kind.name(), knobs(kind), "")?;
-        let own = |own: &Part| self.own_balance(&format!("{path}.balance"), own.clone());
+        let kind = written.kind();
+        self.only(path, kind.name(), kind.keys(), "")?;
+        let WorkloadCommon { tag, balance, start } = written.common();
+        let own = |own: Part| self.own_balance(&format!("{path}.balance"), own);
         Ok(Workload {
-            tag: written.tag.clone().unwrap_or_else(|| kind.name().to_owned()),
-            start: written.start.unwrap_or(Duration::ZERO),
-            balance: written.balance.as_ref().map(own).transpose()?,
-            traffic: self.traffic(path, kind, written, several_sites)?,
+            tag: tag.unwrap_or_else(|| kind.name().to_owned()),
+            start: start.unwrap_or(Duration::ZERO),
+            balance: balance.map(own).transpose()?,
+            traffic: self.traffic(path, written, several_sites)?,
         })
     }
 
-    fn traffic(
-        &self,
-        path: &str,
-        kind: WorkloadKind,
-        written: WorkloadText,
-        several_sites: bool,
-    ) -> Result<Traffic, ValueError> {
-        Ok(match kind {
-            WorkloadKind::Incast => Traffic::Incast(incast(path, written)?),
-            WorkloadKind::Permutation => {
-                let flow_size = key(path, "flow_size", "a size, such as \"1MB\"", written.flow_size)?;
-                if written.class == Some(Class::Inter) {
+    fn traffic(&self, path: &str, written: WorkloadText, several_sites: bool) -> Result<Traffic, ValueError> {
+        Ok(match written {
+            WorkloadText::Incast(keys) => Traffic::Incast(incast(path, keys)?),
+            WorkloadText::Permutation(PermutationKeys { flow_size, class, .. }) => {
+                let flow_size = key(path, "flow_size", "a size, such as \"1MB\"", flow_size)?;
+                if class == Some(Class::Inter) {
                     let cure = "give \"intra\", or leave class out for a permutation of all hosts";
                     let problem = "a permutation between the sites";
                     return Err(ValueError::rule(format!("{path}.class"), problem, cure));
                 }
-                Traffic::Permutation { flow_size, inside_sites: written.class.is_some() }
+                Traffic::Permutation { flow_size, inside_sites: class.is_some() }
             }
-            WorkloadKind::Pairs => self.pairs(path, written)?,
-            WorkloadKind::Flows => {
+            WorkloadText::Pairs(keys) => self.pairs(path, keys)?,
+            WorkloadText::Flows(FlowsKeys { file, trigger_delay, .. }) => {
                 let what = "a CSV or Parquet file with src,dst,size_bytes,start_ns";
-                let file = key(path, "file", what, written.file)?;
+                let file = key(path, "file", what, file)?;
                 Traffic::Flows {
                     file: self.absolute(&format!("{path}.file"), &file),
-                    trigger_delay: written.trigger_delay.unwrap_or(TriggerDelay::Lookahead),
+                    trigger_delay: trigger_delay.unwrap_or(TriggerDelay::Lookahead),
                 }
             }
-            WorkloadKind::Poisson => Traffic::Poisson(self.poisson(path, written, several_sites)?),
-            WorkloadKind::Allreduce => collective(path, CollectiveKind::Allreduce, written)?,
-            WorkloadKind::ReduceScatter => collective(path, CollectiveKind::ReduceScatter, written)?,
-            WorkloadKind::AllGather => collective(path, CollectiveKind::AllGather, written)?,
-            WorkloadKind::AllToAll => collective(path, CollectiveKind::AllToAll, written)?,
+            WorkloadText::Poisson(keys) => Traffic::Poisson(self.poisson(path, keys, several_sites)?),
+            WorkloadText::Allreduce(keys) => collective(path, CollectiveKind::Allreduce, keys)?,
+            WorkloadText::ReduceScatter(keys) => collective(path, CollectiveKind::ReduceScatter, keys)?,
+            WorkloadText::AllGather(keys) => collective(path, CollectiveKind::AllGather, keys)?,
+            WorkloadText::AllToAll(keys) => collective(path, CollectiveKind::AllToAll, keys)?,
         })
     }
 
-    fn pairs(&self, path: &str, written: WorkloadText) -> Result<Traffic, ValueError> {
+    fn pairs(&self, path: &str, written: PairsKeys) -> Result<Traffic, ValueError> {
         let pairs = key(path, "pairs", "senders and receivers, such as [[0, 129]]", written.pairs)?;
         let flow_size = self.or_constant(written.flow_size, "pairs", "flow_size")?;
         let flow_size = key(path, "flow_size", "a size, such as \"5MiB\"", flow_size)?;
@@ -98,7 +91,7 @@ impl Context<'_> {
         Ok(Traffic::Pairs { pairs, flow_size, gap: written.gap.unwrap_or(Duration::ZERO), flows })
     }
 
-    fn poisson(&self, path: &str, part: WorkloadText, several_sites: bool) -> Result<Poisson, ValueError> {
+    fn poisson(&self, path: &str, part: PoissonKeys, several_sites: bool) -> Result<Poisson, ValueError> {
         let load = key(path, "load", "a share of load_reference, such as 0.4", part.load)?;
         if !(load > 0.0 && load.is_finite()) {
             let cure = "give a share of capacity above 0, such as 0.4 for 40%";
@@ -162,7 +155,7 @@ impl Context<'_> {
     }
 
     /// Classes and sizes, which must agree with each other and with the sites.
-    fn classes(&self, path: &str, part: &WorkloadText, several_sites: bool) -> Result<Classes, ValueError> {
+    fn classes(&self, path: &str, part: &PoissonKeys, several_sites: bool) -> Result<Classes, ValueError> {
         let error =
             |key: &str, problem: &str, cure: &str| ValueError::rule(format!("{path}.{key}"), problem, cure);
         let unit = part.mix_unit.unwrap_or(MixUnit::Flows);
@@ -203,7 +196,7 @@ impl Context<'_> {
 }
 
 /// An incast: who takes part, and whether there are many.
-fn incast(path: &str, part: WorkloadText) -> Result<Incast, ValueError> {
+fn incast(path: &str, part: IncastKeys) -> Result<Incast, ValueError> {
     let rule = |key: &str, problem, cure| Err(ValueError::rule(format!("{path}.{key}"), problem, cure));
     let flow_size = key(path, "flow_size", "a size, such as \"1GiB\"", part.flow_size)?;
     let receiver = |receiver| key(path, "receiver", "a host, such as 240", receiver);
@@ -239,7 +232,7 @@ fn incast(path: &str, part: WorkloadText) -> Result<Incast, ValueError> {
 }
 
 /// A collective: who takes part, and the defaults.
-fn collective(path: &str, operation: CollectiveKind, part: WorkloadText) -> Result<Traffic, ValueError> {
+fn collective(path: &str, operation: CollectiveKind, part: CollectiveKeys) -> Result<Traffic, ValueError> {
     let members = match (part.ranks, part.groups) {
         (Some(ranks), None) => Members::Ranks(ranks),
         (None, Some(groups)) => Members::Groups(groups),

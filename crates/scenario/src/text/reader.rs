@@ -28,7 +28,7 @@ const TABLE: &str = "a table, such as { key = \"value\" }";
 /// # Errors
 /// The first value that does not fit.
 pub(crate) fn read<'a, T: Deserialize<'a>>(path: &str, table: &'a Table) -> Result<T, ValueError> {
-    T::deserialize(TableReader { table, without: None }).map_err(|error| error.below(path))
+    T::deserialize(TableReader { table, which: Which::All }).map_err(|error| error.below(path))
 }
 
 /// A value of a type from a value alone.
@@ -46,7 +46,7 @@ pub(crate) fn read_value<'a, T: Deserialize<'a>>(value: &'a Value) -> Result<T, 
 pub fn component<T: ByName>(path: &str, table: &Table) -> Result<T, ValueError> {
     let name = table.get("name").ok_or_else(|| <ValueError as de::Error>::missing_field("name"));
     let name = name.and_then(|name| String::deserialize(Reader(name)).map_err(|error| error.below("name")));
-    name.and_then(|name| T::deserialize_named(&name, TableReader { table, without: Some("name") }))
+    name.and_then(|name| T::deserialize_named(&name, TableReader { table, which: Which::Without("name") }))
         .map_err(|error| error.below(path))
 }
 
@@ -181,7 +181,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
             // No key of the language is a date.
             Value::Datetime(_) => Err(self.wrong(&(&visitor as &dyn Expected).to_string())),
             Value::Array(items) => Self::list(items, visitor),
-            Value::Table(table) => visitor.visit_map(Entries::of(table, None)),
+            Value::Table(table) => visitor.visit_map(Entries::of(table, Which::All)),
         }
     }
 
@@ -265,11 +265,15 @@ impl<'de> Deserializer<'de> for Reader<'de> {
 
     fn deserialize_enum<V: Visitor<'de>>(
         self,
-        _name: &'static str,
-        _variants: &'static [&'static str],
+        name: &'static str,
+        variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ValueError> {
         match self.0 {
+            Value::Table(table) if name == BY_KIND => {
+                visitor.visit_enum(KindReader { table, kinds: variants })
+            }
+            _ if name == BY_KIND => Err(self.wrong(TABLE)),
             Value::String(word) => visitor.visit_enum(StrDeserializer::new(word)),
             _ => Err(self.wrong(WORD)),
         }
@@ -280,18 +284,128 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     }
 }
 
+/// The name by which [`Reader`] knows an enum of tables: its variants are the words for their `kind`.
+pub(crate) const BY_KIND: &str = "ByKind";
+
+/// A table whose kind says which of its keys are read: those that its kind lacks are left to who knows where they stand.
+#[derive(Clone, Copy)]
+struct KindReader<'a> {
+    table: &'a Table,
+    kinds: &'static [&'static str],
+}
+
+impl<'de> de::EnumAccess<'de> for KindReader<'de> {
+    type Error = ValueError;
+    type Variant = Self;
+
+    fn variant_seed<K: DeserializeSeed<'de>>(self, seed: K) -> Result<(K::Value, Self), ValueError> {
+        let kind = match self.table.get("kind") {
+            Some(kind) => seed.deserialize(Reader(kind)),
+            None => seed.deserialize(NoKind(self.kinds)),
+        };
+        kind.map(|kind| (kind, self)).map_err(|error| error.below("kind"))
+    }
+}
+
+impl<'de> de::VariantAccess<'de> for KindReader<'de> {
+    type Error = ValueError;
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, ValueError> {
+        seed.deserialize(self)
+    }
+
+    fn unit_variant(self) -> Result<(), ValueError> {
+        Ok(())
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, ValueError> {
+        self.deserialize_any(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        keys: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ValueError> {
+        visitor.visit_map(Entries::of(self.table, Which::Only(keys)))
+    }
+}
+
+impl<'de> Deserializer<'de> for KindReader<'de> {
+    type Error = ValueError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+        visitor.visit_map(Entries::of(self.table, Which::Without("kind")))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        keys: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ValueError> {
+        visitor.visit_map(Entries::of(self.table, Which::Only(keys)))
+    }
+
+    forward_to_deserialize_any! {
+        bool u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map identifier ignored_any enum
+    }
+}
+
+/// The kind of a table without one: perhaps it has a default.
+struct NoKind(&'static [&'static str]);
+
+impl<'de> Deserializer<'de> for NoKind {
+    type Error = ValueError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, ValueError> {
+        Err(ValueError::missing("", format!("one of {}", self.0.join(", "))))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+        visitor.visit_none()
+    }
+
+    forward_to_deserialize_any! {
+        bool u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 char str string bytes byte_buf unit unit_struct
+        newtype_struct seq tuple tuple_struct map identifier ignored_any enum struct
+    }
+}
+
+/// Some keys of a table.
+#[derive(Clone, Copy)]
+enum Which {
+    /// Every one.
+    All,
+    /// All but one.
+    Without(&'static str),
+    /// These alone.
+    Only(&'static [&'static str]),
+}
+
+impl Which {
+    fn has(self, key: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Without(other) => key != other,
+            Self::Only(keys) => keys.contains(&key),
+        }
+    }
+}
+
 /// A table, perhaps without the key that says of what it is.
 #[derive(Clone, Copy)]
 struct TableReader<'a> {
     table: &'a Table,
-    without: Option<&'static str>,
+    which: Which,
 }
 
 impl<'de> Deserializer<'de> for TableReader<'de> {
     type Error = ValueError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
-        visitor.visit_map(Entries::of(self.table, self.without))
+        visitor.visit_map(Entries::of(self.table, self.which))
     }
 
     forward_to_deserialize_any! {
@@ -302,14 +416,14 @@ impl<'de> Deserializer<'de> for TableReader<'de> {
 
 struct Entries<'a> {
     entries: map::Iter<'a, String, Value>,
-    without: Option<&'static str>,
+    which: Which,
     /// The entry whose key has been read.
     current: Option<(&'a str, &'a Value)>,
 }
 
 impl<'a> Entries<'a> {
-    fn of(table: &'a Table, without: Option<&'static str>) -> Self {
-        Self { entries: table.iter(), without, current: None }
+    fn of(table: &'a Table, which: Which) -> Self {
+        Self { entries: table.iter(), which, current: None }
     }
 }
 
@@ -317,8 +431,8 @@ impl<'de> de::MapAccess<'de> for Entries<'de> {
     type Error = ValueError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ValueError> {
-        let without = self.without;
-        let next = self.entries.find(|(key, _)| Some(key.as_str()) != without);
+        let which = self.which;
+        let next = self.entries.find(|(key, _)| which.has(key));
         self.current = next.map(|(key, value)| (key.as_str(), value));
         let Some((key, _)) = self.current else { return Ok(None) };
         seed.deserialize(BorrowedStrDeserializer::new(key))

@@ -7,6 +7,7 @@ use crate::error::{Problem, ValueError};
 use crate::model::ScenarioText;
 use crate::table::join;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The JSON Schema (2020-12) of a scenario.
@@ -179,14 +180,11 @@ pub fn flatten<'a>(root: &'a Value, node: &'a Value, nodes: &mut Vec<&'a Value>)
     nodes.push(node);
 }
 
+/// The keys of tables, those of any kind, by name.
 fn known_keys<'a>(nodes: &[&'a Value]) -> Vec<&'a str> {
-    let mut keys = Vec::new();
-    for properties in nodes.iter().filter_map(|node| node.get("properties")?.as_object()) {
-        for key in properties.keys().filter(|key| !keys.contains(&key.as_str())).collect::<Vec<_>>() {
-            keys.push(key);
-        }
-    }
-    keys
+    let tables = nodes.iter().filter_map(|node| node.get("properties")?.as_object());
+    let keys: BTreeSet<&str> = tables.flat_map(|properties| properties.keys().map(String::as_str)).collect();
+    keys.into_iter().collect()
 }
 
 /// The header of the table at a path: the path without positions in lists.
@@ -239,6 +237,20 @@ mod tests {
             "seed = 1\n[topology]\nk = 8\nwan = { rtt = '2ms' }\n[scheme.intra]\ncongestion = 'fixed_window'",
         )
         .unwrap();
+    }
+
+    #[test]
+    fn the_constants_of_all_scenarios_are_keys_of_a_scenario() {
+        let data: toml::Table = crate::PROFILES.parse().unwrap();
+        for layer in data.values().filter_map(toml::Value::as_table) {
+            let special = layer.get("scenario").and_then(toml::Value::as_table).into_iter().flatten();
+            let special = special.filter_map(|(_, values)| values.as_table());
+            for world in
+                [layer].into_iter().chain(special).filter_map(|values| values.get("world")?.as_table())
+            {
+                Keys::of_scenario().check(world).unwrap();
+            }
+        }
     }
 
     #[test]

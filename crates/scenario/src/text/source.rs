@@ -4,13 +4,12 @@ mod base;
 mod rivals;
 
 use crate::error::{Place, ScenarioError, ValueError};
-use crate::model::ScenarioText;
+use crate::model::{ScenarioText, WorkloadKind};
 use crate::table::overlay;
 use crate::text::document::{self, Document};
 use crate::text::path::{Step, at_position, check, put, render, steps};
 use crate::text::reader::read;
 use crate::text::schema::Keys;
-use crate::value::WorkloadKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::{Table, Value};
@@ -325,7 +324,7 @@ impl Source {
         let kinds: Vec<_> = parts.iter().map(|part| part.get("kind").and_then(Value::as_str)).collect();
         let kind = |name: &Option<&str>| name.and_then(|name| name.parse::<WorkloadKind>().ok());
         let knob_of =
-            |name: &Option<&str>| kind(name).is_none_or(|kind| knobs(kind).contains(&knob.key.as_str()));
+            |name: &Option<&str>| kind(name).is_none_or(|kind| kind.keys().contains(&knob.key.as_str()));
         // An incast whose senders are listed comes once.
         let is_of_drawn = matches!(knob.key.as_str(), "load" | "duration");
         let comes_once = |part: &Value| part.get("senders").is_some();
@@ -340,7 +339,7 @@ impl Source {
             parts.filter(|(_, (part, name))| has(part, name)).map(|(index, _)| with_index(index)).collect();
         if targets.is_empty() {
             let known: Vec<_> =
-                kinds.iter().filter_map(kind).flat_map(|kind| knobs(kind).iter().copied()).collect();
+                kinds.iter().filter_map(kind).flat_map(|kind| kind.keys().iter().copied()).collect();
             let cure = if known.is_empty() {
                 "add a [[workload]] part to it".to_owned()
             } else {
@@ -349,60 +348,6 @@ impl Source {
             return Err(ValueError::rule(path, format!("no part of the workload has {:?}", knob.key), cure));
         }
         Ok(targets)
-    }
-}
-
-/// The keys that apply to a kind of workload, beside `kind`.
-pub(crate) const fn knobs(kind: WorkloadKind) -> &'static [&'static str] {
-    match kind {
-        WorkloadKind::Incast => &[
-            "tag",
-            "balance",
-            "receiver",
-            "senders",
-            "degree",
-            "flow_size",
-            "load",
-            "duration",
-            "start",
-            "spread",
-        ],
-        WorkloadKind::Permutation => &["tag", "balance", "class", "flow_size", "start"],
-        WorkloadKind::Pairs => &["tag", "balance", "pairs", "flows", "flow_size", "start", "gap"],
-        WorkloadKind::Poisson => &[
-            "tag",
-            "balance",
-            "class",
-            "receivers",
-            "sizes",
-            "large",
-            "load",
-            "load_reference",
-            "load_unit",
-            "mix",
-            "mix_unit",
-            "flows",
-            "duration",
-            "start",
-            "start_granularity",
-        ],
-        WorkloadKind::Flows => &["tag", "balance", "file", "start", "trigger_delay"],
-        WorkloadKind::Allreduce
-        | WorkloadKind::ReduceScatter
-        | WorkloadKind::AllGather
-        | WorkloadKind::AllToAll => &[
-            "tag",
-            "balance",
-            "ranks",
-            "groups",
-            "flow_size",
-            "algorithm",
-            "iterations",
-            "compute_time",
-            "barrier",
-            "start",
-            "trigger_delay",
-        ],
     }
 }
 
@@ -437,6 +382,11 @@ mod tests {
         source.scenario(&Table::new()).map_err(|error| error.to_string())
     }
 
+    /// A key of a part of the workload.
+    fn of_part(scenario: &ScenarioText, part: usize, key: &str) -> Option<Value> {
+        Table::try_from(&scenario.workload[part]).unwrap().remove(key)
+    }
+
     #[test]
     fn values_are_toml_if_they_can_be_and_text_otherwise() {
         assert_eq!(set("topology.k=4").unwrap().topology.k, Some(4));
@@ -444,15 +394,16 @@ mod tests {
             set("topology.wan.rtt=4ms").unwrap().topology.wan.unwrap().rtt.unwrap().to_string(),
             "4ms"
         );
-        assert_eq!(set("workload[0].senders=[1, 2]").unwrap().workload[0].senders, Some(vec![1, 2].into()));
-        assert_eq!(set("workload[0].tag=a b").unwrap().workload[0].tag.as_deref(), Some("a b"));
+        let of_first = |assignment, key| of_part(&set(assignment).unwrap(), 0, key);
+        assert_eq!(of_first("workload[0].senders=[1, 2]", "senders"), Some(vec![1, 2].into()));
+        assert_eq!(of_first("workload[0].tag=a b", "tag"), Some("a b".into()));
     }
 
     #[test]
     fn a_workload_knob_reaches_every_part_that_has_it() {
         let scenario = set("workload.flow_size=2MiB").unwrap();
-        assert_eq!(scenario.workload[0].flow_size.unwrap().to_string(), "2MiB");
-        assert_eq!(scenario.workload[1].flow_size, None);
+        assert_eq!(of_part(&scenario, 0, "flow_size"), Some("2MiB".into()));
+        assert_eq!(of_part(&scenario, 1, "flow_size"), None);
         let error = set("workload.file=x.csv").unwrap_err();
         assert!(error.contains("no part of the workload has \"file\""), "{error}");
     }
@@ -460,7 +411,8 @@ mod tests {
     #[test]
     fn the_last_of_two_keys_that_exclude_each_other_stays() {
         let scenario = set("workload.duration=1ms").unwrap();
-        assert_eq!((scenario.workload[1].flows, scenario.workload[1].duration.is_some()), (None, true));
+        assert_eq!(of_part(&scenario, 1, "flows"), None);
+        assert_eq!(of_part(&scenario, 1, "duration"), Some("1ms".into()));
     }
 
     #[test]

@@ -16,12 +16,14 @@ pub use hosts::Hosts;
 pub use parameter::Parameter;
 pub use recovery::Recovery;
 pub use shape::{Buffers, ClassSizes, FlowChoice, Names, Oversubscription, Part, PortChoice, Sizes};
+pub(crate) use text::as_text;
 pub use trim_service::TrimService;
+pub(crate) use words::words;
 pub use words::{
-    CollectiveAlgorithm, ConnectionScope, FaultKind, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt,
-    MixUnit, NamedMix, NodeType, OnwardRule, Overflow, PfcLinks, PoolAccounts, PortTier, Profile,
-    ProxyDelayName, ProxyHostRule, ProxyLossName, ProxyRule, RoutingRule, SchemePart, SwitchSet, Telemetry,
-    TelemetryCounts, TopologyKind, TrimVictim, Wiring, WorkloadKind,
+    CollectiveAlgorithm, ConnectionScope, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, MixUnit,
+    NamedMix, NodeType, OnwardRule, Overflow, PfcLinks, PoolAccounts, PortTier, Profile, ProxyDelayName,
+    ProxyHostRule, ProxyLossName, ProxyRule, RoutingRule, SchemePart, SwitchSet, Telemetry, TelemetryCounts,
+    TopologyKind, TrimVictim, Wiring,
 };
 
 use crate::names;

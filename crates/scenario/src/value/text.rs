@@ -28,3 +28,4 @@ macro_rules! as_text {
         }
     };
 }
+pub(crate) use as_text;

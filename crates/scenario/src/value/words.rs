@@ -58,6 +58,8 @@ macro_rules! words {
     };
 }
 
+pub(crate) use words;
+
 words! {
     /// The shape of the network.
     TopologyKind is "topology" {
@@ -78,26 +80,6 @@ words! {
         /// Nodes and links from a file.
         FromFile = "from_file",
     } planned []
-}
-
-impl TopologyKind {
-    /// Whether it is a fat tree, or two.
-    #[must_use]
-    pub const fn is_fat_tree(self) -> bool {
-        matches!(self, Self::FatTree | Self::DualFatTree)
-    }
-
-    /// Whether it is a leaf-spine, or two.
-    #[must_use]
-    pub const fn is_leaf_spine(self) -> bool {
-        matches!(self, Self::LeafSpine | Self::DualLeafSpine)
-    }
-
-    /// Whether it always has two sites, with border switches.
-    #[must_use]
-    pub const fn is_dual(self) -> bool {
-        matches!(self, Self::DualFatTree | Self::DualLeafSpine)
-    }
 }
 
 words! {
@@ -121,38 +103,6 @@ words! {
 }
 
 words! {
-    /// Kind of a part of the workload.
-    WorkloadKind is "workload" {
-        /// Several senders, one receiver.
-        Incast = "incast",
-        /// Every host sends to one other host and receives from one.
-        Permutation = "permutation",
-        /// Poisson arrivals with sizes from a distribution.
-        Poisson = "poisson",
-        /// One flow from each of some hosts to another.
-        Pairs = "pairs",
-        /// A list of flows from a file.
-        Flows = "flows",
-        /// Every rank gets the sum of all buffers.
-        Allreduce = "allreduce",
-        /// Every rank gets the sum of one chunk.
-        ReduceScatter = "reduce_scatter",
-        /// Every rank gets the chunks of all.
-        AllGather = "all_gather",
-        /// Every rank sends to every other.
-        AllToAll = "all_to_all",
-    } planned []
-}
-
-impl WorkloadKind {
-    /// Whether it is a collective: messages in stages that wait for one another.
-    #[must_use]
-    pub const fn is_collective(self) -> bool {
-        matches!(self, Self::Allreduce | Self::ReduceScatter | Self::AllGather | Self::AllToAll)
-    }
-}
-
-words! {
     /// In what steps a collective goes.
     CollectiveAlgorithm is "algorithm" {
         /// One peer at a time.
@@ -163,24 +113,6 @@ words! {
         Pipeline = "pipeline",
         /// Rings inside the sites, direct between them.
         Hierarchical = "hierarchical",
-    } planned []
-}
-
-words! {
-    /// Kind of a link fault.
-    FaultKind is "fault" {
-        /// The port stops.
-        LinkDown = "link_down",
-        /// The port sends on, and nothing arrives.
-        BlackHole = "black_hole",
-        /// The link has another rate.
-        Rate = "rate",
-        /// Packets are lost, each for itself.
-        Loss = "loss",
-        /// Packets are lost by blocks.
-        BlockLoss = "block_loss",
-        /// A proxy fails.
-        ProxyDown = "proxy_down",
     } planned []
 }
 

@@ -1,5 +1,6 @@
 //! A scenario over a base: what it takes over, what it changes, and where its errors stand.
 
+use farspan_scenario::model::{Traffic, WorkloadText};
 use farspan_scenario::{Request, Resolved};
 use std::fs;
 use std::path::PathBuf;
@@ -74,7 +75,7 @@ fn what_a_file_names_takes_the_place_of_what_stands_in_its_base() {
     let scenario = resolved.text();
     assert_eq!((resolved.name(), resolved.seed(), scenario.topology.k), ("ours", 4, Some(4)));
     assert_eq!(scenario.topology.wan.as_ref().unwrap().rtt.unwrap().to_string(), "4ms");
-    let part = &scenario.workload[0];
+    let WorkloadText::Poisson(part) = &scenario.workload[0] else { panic!("Poisson arrivals") };
     assert_eq!((part.load, part.flows, part.duration.is_some()), (Some(0.25), None, true));
     let resolved = folder.resolve(
         "base = 'uno/websearch'\n[[workload]]\nkind = 'permutation'\nflow_size = '1MiB'\n[scheme.inter]\ncongestion = { beta = 0.25 }\n",
@@ -136,8 +137,8 @@ fn a_base_can_be_a_file_with_a_base_and_files_are_found_beside_who_names_them() 
     let resolved = folder.resolve("base = 'middle.toml'\n[topology]\nbuffer = '2MiB'\n");
     assert_eq!((resolved.seed(), resolved.text().topology.k), (3, Some(4)));
     assert_eq!(resolved.scenario().constants.as_deref(), Some("uno/permutation"));
-    let file = resolved.text().workload[0].file.clone().unwrap();
-    assert_eq!(fs::canonicalize(&file).unwrap(), fs::canonicalize(folder.0.join("below/flows.csv")).unwrap());
+    let Traffic::Flows { file, .. } = &resolved.scenario().workload[0].traffic else { panic!("a list") };
+    assert_eq!(fs::canonicalize(file).unwrap(), fs::canonicalize(folder.0.join("below/flows.csv")).unwrap());
 }
 
 #[test]

@@ -4,10 +4,10 @@ use super::ports::tier_name;
 use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
 use farspan_fabric::{self as fabric, Link, Network, NodeKind};
 use farspan_scenario::ValueError;
-use farspan_scenario::model::{Fault, LinkChoice, LinkEvent, LinkFault, Scenario};
+use farspan_scenario::model::{self, Fault, LinkChoice, LinkEvent, LinkFault, Scenario};
 use farspan_scenario::names;
 use farspan_scenario::ranges::Pattern;
-use farspan_scenario::value::{self, LossPackets, LossPer};
+use farspan_scenario::value::{LossPackets, LossPer};
 use farspan_units::{NodeId, PortId, Purpose, Random, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -62,11 +62,11 @@ pub(super) fn faults(
 /// The word of a scenario for a kind of fault.
 pub(crate) const fn fault_name(kind: &FaultKind) -> &'static str {
     match kind {
-        FaultKind::LinkDown => value::FaultKind::LinkDown.name(),
-        FaultKind::BlackHole => value::FaultKind::BlackHole.name(),
-        FaultKind::Rate(_) => value::FaultKind::Rate.name(),
-        FaultKind::Loss(Loss { process: LossProcess::Independent(_), .. }) => value::FaultKind::Loss.name(),
-        _ => value::FaultKind::BlockLoss.name(),
+        FaultKind::LinkDown => model::FaultKind::LinkDown.name(),
+        FaultKind::BlackHole => model::FaultKind::BlackHole.name(),
+        FaultKind::Rate(_) => model::FaultKind::Rate.name(),
+        FaultKind::Loss(Loss { process: LossProcess::Independent(_), .. }) => model::FaultKind::Loss.name(),
+        _ => model::FaultKind::BlockLoss.name(),
     }
 }
 
