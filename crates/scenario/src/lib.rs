@@ -9,7 +9,7 @@
 //!
 //! let set = |text: &str| Request { set: vec![text.to_owned()], ..Request::new("uno/incast-intra") };
 //! let resolved = set("workload.flow_size=64KiB").resolve()?;
-//! assert_eq!((resolved.scheme(), resolved.text().topology.k), ("uno", Some(8)));
+//! assert_eq!(resolved.scheme(), "uno");
 //! assert!(resolved.to_toml().contains("flow_size = \"64KiB\""));
 //!
 //! let error = set("topology.kk=4").resolve().unwrap_err();

@@ -5,7 +5,7 @@ pub(crate) mod control;
 pub(crate) mod profile;
 pub(crate) mod scheme;
 
-use crate::model::WorkloadKind;
+use crate::model::{TopologyKind, WorkloadKind};
 use builtin::BUILT_IN;
 use farspan_transport::{balance, coding, congestion};
 use farspan_workload::{SizeDistribution, sizes};
@@ -85,28 +85,12 @@ fn queues() -> Vec<Item> {
 }
 
 fn topologies() -> Vec<Item> {
-    vec![
-        item("fat_tree", "Three-tier fat tree with any oversubscription", "Al-Fares et al., SIGCOMM 2008"),
-        item(
-            "dual_fat_tree",
-            "Two fat trees with a border switch each and parallel links between them",
-            "Uno, section 5.1",
-        ),
-        item("leaf_spine", "Two tiers; every leaf has a link to every spine", ""),
-        item(
-            "dual_leaf_spine",
-            "Two leaf-spines with a border switch each and parallel links between them",
-            "",
-        ),
-        item("dumbbell", "Senders and receivers at the two ends of a link; one site or two", ""),
-        item(
-            "parking_lot",
-            "A chain of switches with hosts at each; one flow crosses several bottlenecks",
-            "",
-        ),
-        item("star", "Hosts around one switch", ""),
-        item("from_file", "Sites, nodes, links and port groups from a TOML file", ""),
-    ]
+    let source = |kind| match kind {
+        TopologyKind::FatTree => "Al-Fares et al., SIGCOMM 2008",
+        TopologyKind::DualFatTree => "Uno, section 5.1",
+        _ => "",
+    };
+    TopologyKind::ALL.iter().map(|kind| item(kind.name(), kind.summary(), source(*kind))).collect()
 }
 
 fn workloads() -> Vec<Item> {

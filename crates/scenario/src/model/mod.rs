@@ -11,6 +11,7 @@ mod poisson;
 mod ports;
 mod proxy;
 mod schema;
+mod shape;
 mod tables;
 mod topology;
 mod workload;
@@ -27,13 +28,15 @@ pub use ports::{
     Thresholds,
 };
 pub use proxy::{NaiveProxy, Proxy, ProxyText};
+pub use shape::{Between, Borders, FatTree, LeafSpine, Shape, Sides, Topology, Wan};
 pub use tables::{
-    Host, HostText, Measure, MeasureText, Probes, ProbesText, SchemeClass, SchemeClassText, Stop, StopText,
-    Transport, TransportText,
+    Backbone, BackboneText, Host, HostText, Measure, MeasureText, Probes, ProbesText, SchemeClass,
+    SchemeClassText, Stop, StopText, Transport, TransportText, WanText,
 };
+pub(crate) use topology::TopologyCommon;
 pub use topology::{
-    Backbone, BackboneText, Between, Borders, FatTree, LeafSpine, Shape, Sides, Topology, TopologyText, Wan,
-    WanText,
+    DualFatTreeKeys, DualLeafSpineKeys, DumbbellKeys, FatTreeKeys, FromFileKeys, LeafSpineKeys,
+    ParkingLotKeys, StarKeys, TopologyKind, TopologyText,
 };
 pub(crate) use workload::WorkloadCommon;
 pub use workload::{

@@ -7,7 +7,7 @@ use super::schema::{
 };
 use crate::value::{ConnectionScope, FlowChoice, Interval, Jitter, Part, PortChoice, RtoRule};
 use farspan_transport::{InitialWindow, WindowCheck};
-use farspan_units::{Bytes, Duration};
+use farspan_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -131,4 +131,28 @@ tables! {
         /// Nothing at or after this time happens. Default: 10s.
         time: Duration,
     }
+
+    /// Backbone routers between the sites: every spine of both has links to some of them, every router has as many to each site.
+    /// topology.wan says what rate and buffers these links have; their delay follows from wan.rtt.
+    Backbone, BackboneText as "Backbone" {
+        /// How many routers there are; a divisor of spines x links_per_spine. Default: spines x links_per_spine.
+        routers: u32,
+        /// Links of each spine, each to another router. Default: 8.
+        links_per_spine: u32,
+    }
+}
+
+/// The links between the sites.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Wan")]
+pub struct WanText {
+    /// Base RTT between hosts of the two sites: a full packet out, its ACK back. Default: of the profile.
+    pub rtt: Option<Duration>,
+    /// Parallel links from border to border; a backbone has its own number. Default: 8.
+    pub links: Option<u32>,
+    /// Rate of each. Default: topology.link_rate.
+    pub rate: Option<Rate>,
+    /// Data bytes that each of their ports holds. Default: topology.buffer.
+    pub buffer: Option<Bytes>,
 }

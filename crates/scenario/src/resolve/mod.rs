@@ -6,7 +6,7 @@ mod files;
 mod fitting;
 mod proxy;
 mod scheme;
-pub(crate) mod topology;
+mod topology;
 mod trimming;
 mod workload;
 

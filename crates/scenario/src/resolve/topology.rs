@@ -5,53 +5,13 @@ use crate::catalog::builtin::BuiltInTopology;
 use crate::error::{Problem, ValueError};
 use crate::limits::{FASTEST, LARGEST_BUFFER, MOST_SWITCHES, SLOWEST, each_within, within};
 use crate::model::{
-    Backbone, BackboneText, Between, Borders, FatTree, LeafSpine, LinkChange, LinkChanges, Shape, Sides,
-    Topology, TopologyText, Wan,
+    Backbone, BackboneText, Between, Borders, DualFatTreeKeys, DualLeafSpineKeys, DumbbellKeys, FatTree,
+    FatTreeKeys, FromFileKeys, LeafSpine, LeafSpineKeys, LinkChange, LinkChanges, Shape, Sides, StarKeys,
+    Topology, TopologyCommon, TopologyKind, TopologyText, Wan, WanText,
 };
 use crate::topology::{Base, Defaults, TopologyDocument};
-use crate::value::{Jitter, Oversubscription, TopologyKind};
+use crate::value::{Jitter, Oversubscription};
 use farspan_units::{Bytes, Duration, Rate};
-
-/// The keys that apply to every kind of topology.
-const COMMON: &[&str] = &["link_rate", "link_delay", "switch_delay", "jitter", "buffer", "link"];
-
-/// Whether a key applies to a kind of topology.
-pub(crate) fn applies(kind: TopologyKind, key: &str) -> bool {
-    key == "kind" || COMMON.contains(&key) || own_keys(kind).contains(&key)
-}
-
-/// The keys that apply to a kind beside.
-const fn own_keys(kind: TopologyKind) -> &'static [&'static str] {
-    match kind {
-        TopologyKind::FatTree => &["k", "pods", "hosts_per_tor", "fabric_rate", "oversubscription"],
-        TopologyKind::DualFatTree => &[
-            "k",
-            "pods",
-            "hosts_per_tor",
-            "fabric_rate",
-            "oversubscription",
-            "core_border_links",
-            "core_border_buffer",
-            "wan",
-        ],
-        TopologyKind::LeafSpine => &["leaves", "spines", "hosts", "uplink_rate", "oversubscription"],
-        TopologyKind::DualLeafSpine => &[
-            "leaves",
-            "spines",
-            "hosts",
-            "uplink_rate",
-            "oversubscription",
-            "backbone",
-            "core_border_links",
-            "core_border_buffer",
-            "wan",
-        ],
-        TopologyKind::Dumbbell => &["hosts", "bottleneck_rate", "bottleneck_delay", "two_sites", "wan"],
-        TopologyKind::ParkingLot => &["bottlenecks", "hosts", "bottleneck_rate", "bottleneck_delay"],
-        TopologyKind::Star => &["hosts", "host_delays"],
-        TopologyKind::FromFile => &["file", "parameters"],
-    }
-}
 
 /// Defaults of links that do not say otherwise.
 struct All {
@@ -59,6 +19,9 @@ struct All {
     link_delay: Duration,
     buffer: Bytes,
 }
+
+/// Hosts of a star, of each side of a dumbbell, of each leaf.
+const HOSTS: u32 = 8;
 
 const FILE: &str = "a topology file; `farspan new --topology` writes one";
 
@@ -69,7 +32,7 @@ impl Context<'_> {
         mut written: TopologyText,
         jitter: Jitter,
     ) -> Result<(Topology, usize), ValueError> {
-        let kind = written.kind.unwrap_or(TopologyKind::DualFatTree);
+        let kind = written.kind();
         if kind == TopologyKind::FromFile && self.source.has("topology.wan") {
             return Err(no_wan());
         }
@@ -77,26 +40,27 @@ impl Context<'_> {
             TopologyKind::FromFile => "sites, nodes and links stand in its file",
             _ => "",
         };
-        self.only("topology", kind.name(), &[own_keys(kind), COMMON].concat(), elsewhere)?;
-        let of_file = match kind {
-            TopologyKind::FromFile => Some(self.fill_from_file(&mut written)?),
+        self.only("topology", kind.name(), kind.keys(), elsewhere)?;
+        let mut common = written.common();
+        let of_file = match &mut written {
+            TopologyText::FromFile(keys) => Some(self.fill_from_file(keys, &mut common)?),
             _ => None,
         };
-        check_links(&written.link)?;
-        let link = std::mem::take(&mut written.link);
+        let link = common.link.unwrap_or_default();
+        check_links(&link)?;
         let all = All {
-            link_rate: written.link_rate.unwrap_or(Rate::from_gbps(100)),
-            link_delay: written.link_delay.unwrap_or(Duration::from_us(1)),
-            buffer: written.buffer.unwrap_or(Bytes::new(1 << 20)),
+            link_rate: common.link_rate.unwrap_or(Rate::from_gbps(100)),
+            link_delay: common.link_delay.unwrap_or(Duration::from_us(1)),
+            buffer: common.buffer.unwrap_or(Bytes::new(1 << 20)),
         };
         let topology = Topology {
-            switch_delay: written.switch_delay.unwrap_or(Duration::ZERO),
-            jitter: written.jitter.unwrap_or(jitter),
+            switch_delay: common.switch_delay.unwrap_or(Duration::ZERO),
+            jitter: common.jitter.unwrap_or(jitter),
             link_rate: all.link_rate,
             link_delay: all.link_delay,
             buffer: all.buffer,
             link,
-            shape: self.shape(kind, written, &all)?,
+            shape: self.shape(written, &all)?,
         };
         if let Some(file) = of_file.as_ref().filter(|_| !topology.link.is_empty()) {
             file.changed_network(&Base::of(&topology), &topology.link)?;
@@ -106,64 +70,90 @@ impl Context<'_> {
         Ok((topology, sites))
     }
 
-    fn shape(&self, kind: TopologyKind, written: TopologyText, all: &All) -> Result<Shape, ValueError> {
-        let hosts = written.hosts.unwrap_or(8);
-        let bottleneck_rate = written.bottleneck_rate.unwrap_or(all.link_rate);
-        let bottleneck_delay = written.bottleneck_delay.unwrap_or(all.link_delay);
-        Ok(match kind {
-            TopologyKind::FatTree => Shape::FatTree(fat_tree(&written, all)),
-            TopologyKind::DualFatTree => Shape::DualFatTree {
-                site: fat_tree(&written, all),
-                borders: borders(&written, all),
-                wan: wan(&written, all),
-            },
-            TopologyKind::LeafSpine => Shape::LeafSpine(leaf_spine(&written, hosts, all)?),
-            TopologyKind::DualLeafSpine => {
-                self.check_backbone(&written)?;
-                let site = leaf_spine(&written, hosts, all)?;
-                let between = match &written.backbone {
-                    Some(backbone) => Between::Backbone(fill_backbone(backbone, site.spines)),
-                    None => Between::Borders(borders(&written, all)),
+    fn shape(&self, written: TopologyText, all: &All) -> Result<Shape, ValueError> {
+        Ok(match written {
+            TopologyText::FatTree(keys) => Shape::FatTree(fat_tree(&keys, all)),
+            TopologyText::DualFatTree(keys) => {
+                let DualFatTreeKeys { k, pods, hosts_per_tor, fabric_rate, oversubscription, .. } = keys;
+                let of_site = FatTreeKeys {
+                    k,
+                    pods,
+                    hosts_per_tor,
+                    fabric_rate,
+                    oversubscription,
+                    ..FatTreeKeys::default()
                 };
-                Shape::DualLeafSpine { site, between, wan: wan(&written, all) }
+                let of_wan = keys.wan.unwrap_or_default();
+                Shape::DualFatTree {
+                    site: fat_tree(&of_site, all),
+                    borders: borders(keys.core_border_links, keys.core_border_buffer, &of_wan, all),
+                    wan: wan(&of_wan, all),
+                }
             }
-            TopologyKind::Dumbbell => {
-                let wan = wan(&written, all);
-                let sides = if written.two_sites.unwrap_or(false) {
-                    Sides::TwoSites { rtt: wan.rtt, buffer: wan.buffer }
-                } else if self.source.has("topology.wan") {
-                    let cure = "set topology.two_sites = true, or give topology.bottleneck_delay instead";
-                    let problem = "the two sides of this dumbbell are one site";
-                    return Err(ValueError::rule("topology.wan", problem, cure));
-                } else {
-                    Sides::OneSite { bottleneck_delay }
-                };
-                Shape::Dumbbell { hosts, bottleneck_rate, sides }
-            }
-            TopologyKind::ParkingLot => Shape::ParkingLot {
-                bottlenecks: written.bottlenecks.unwrap_or(3),
-                hosts: written.hosts.unwrap_or(2),
-                bottleneck_rate,
-                bottleneck_delay,
+            TopologyText::LeafSpine(keys) => Shape::LeafSpine(leaf_spine(&keys, all, false)?),
+            TopologyText::DualLeafSpine(keys) => self.dual_leaf_spine(keys, all)?,
+            TopologyText::Dumbbell(keys) => self.dumbbell(keys, all)?,
+            TopologyText::ParkingLot(keys) => Shape::ParkingLot {
+                bottlenecks: keys.bottlenecks.unwrap_or(3),
+                hosts: keys.hosts.unwrap_or(2),
+                bottleneck_rate: keys.bottleneck_rate.unwrap_or(all.link_rate),
+                bottleneck_delay: keys.bottleneck_delay.unwrap_or(all.link_delay),
             },
-            TopologyKind::Star => {
-                let delays = written.host_delays.as_ref().map(|delays| delays.len() as u32);
-                let hosts = written.hosts.or(delays).unwrap_or(hosts);
-                let host_delays = written.host_delays.map(|delays| star_delays(delays, hosts)).transpose()?;
+            TopologyText::Star(StarKeys { hosts, host_delays, .. }) => {
+                let delays = host_delays.as_ref().map(|delays| delays.len() as u32);
+                let hosts = hosts.or(delays).unwrap_or(HOSTS);
+                let host_delays = host_delays.map(|delays| star_delays(delays, hosts)).transpose()?;
                 Shape::Star { hosts, host_delays }
             }
-            TopologyKind::FromFile => {
-                let file = need(|| "topology.file".to_owned(), FILE, written.file)?;
-                Shape::FromFile { file, parameters: written.parameters }
+            TopologyText::FromFile(FromFileKeys { file, parameters, .. }) => {
+                let file = need(|| "topology.file".to_owned(), FILE, file)?;
+                Shape::FromFile { file, parameters: parameters.unwrap_or_default() }
             }
         })
     }
 
-    /// Beside a backbone there are no border switches: what says something of these is refused.
-    fn check_backbone(&self, written: &TopologyText) -> Result<(), ValueError> {
-        if written.backbone.is_none() {
-            return Ok(());
+    fn dual_leaf_spine(&self, keys: DualLeafSpineKeys, all: &All) -> Result<Shape, ValueError> {
+        if keys.backbone.is_some() {
+            self.check_backbone()?;
         }
+        let DualLeafSpineKeys { hosts, leaves, spines, uplink_rate, oversubscription, .. } = keys;
+        let of_site = LeafSpineKeys {
+            hosts,
+            leaves,
+            spines,
+            uplink_rate,
+            oversubscription,
+            ..LeafSpineKeys::default()
+        };
+        let site = leaf_spine(&of_site, all, true)?;
+        let of_wan = keys.wan.unwrap_or_default();
+        let between = match &keys.backbone {
+            Some(backbone) => Between::Backbone(fill_backbone(backbone, site.spines)),
+            None => Between::Borders(borders(keys.core_border_links, keys.core_border_buffer, &of_wan, all)),
+        };
+        Ok(Shape::DualLeafSpine { site, between, wan: wan(&of_wan, all) })
+    }
+
+    fn dumbbell(&self, keys: DumbbellKeys, all: &All) -> Result<Shape, ValueError> {
+        let Wan { rtt, buffer, .. } = wan(&keys.wan.unwrap_or_default(), all);
+        let sides = if keys.two_sites.unwrap_or(false) {
+            Sides::TwoSites { rtt, buffer }
+        } else if self.source.has("topology.wan") {
+            let cure = "set topology.two_sites = true, or give topology.bottleneck_delay instead";
+            let problem = "the two sides of this dumbbell are one site";
+            return Err(ValueError::rule("topology.wan", problem, cure));
+        } else {
+            Sides::OneSite { bottleneck_delay: keys.bottleneck_delay.unwrap_or(all.link_delay) }
+        };
+        Ok(Shape::Dumbbell {
+            hosts: keys.hosts.unwrap_or(HOSTS),
+            bottleneck_rate: keys.bottleneck_rate.unwrap_or(all.link_rate),
+            sides,
+        })
+    }
+
+    /// Beside a backbone there are no border switches: what says something of these is refused.
+    fn check_backbone(&self) -> Result<(), ValueError> {
         for path in ["topology.core_border_links", "topology.core_border_buffer", "topology.wan.links"] {
             if self.source.has(path) {
                 let cure = "leave it out and give topology.backbone.links_per_spine and topology.wan.buffer, or leave out topology.backbone";
@@ -178,19 +168,23 @@ impl Context<'_> {
     }
 
     /// Puts what a topology file says of all links, and its parameters, where the scenario says nothing.
-    fn fill_from_file(&self, written: &mut TopologyText) -> Result<TopologyDocument, ValueError> {
+    fn fill_from_file(
+        &self,
+        keys: &mut FromFileKeys,
+        common: &mut TopologyCommon,
+    ) -> Result<TopologyDocument, ValueError> {
         let key = "topology.file";
-        let file = need(|| key.to_owned(), FILE, written.file.take())?;
+        let file = need(|| key.to_owned(), FILE, keys.file.take())?;
         let file = if BuiltInTopology::named(&file).is_some() { file } else { self.absolute(key, &file) };
-        let topology = TopologyDocument::of_scenario(&file, &written.parameters)?;
-        written.parameters = topology.parameters().clone();
+        let topology = TopologyDocument::of_scenario(&file, &keys.parameters.take().unwrap_or_default())?;
+        keys.parameters = Some(topology.parameters().clone());
         let Defaults { rate, delay, buffer, switch_delay } = topology.file().defaults;
-        written.file = Some(file);
-        written.link_rate = written.link_rate.or(rate);
-        written.link_delay = written.link_delay.or(delay);
-        written.switch_delay = written.switch_delay.or(switch_delay);
+        keys.file = Some(file);
+        common.link_rate = common.link_rate.or(rate);
+        common.link_delay = common.link_delay.or(delay);
+        common.switch_delay = common.switch_delay.or(switch_delay);
         if !self.source.has("topology.buffer") {
-            written.buffer = buffer.or(written.buffer);
+            common.buffer = buffer.or(common.buffer);
         }
         Ok(topology)
     }
@@ -239,10 +233,11 @@ fn check_links(links: &LinkChanges) -> Result<(), ValueError> {
 /// The spines of a leaf-spine and its oversubscription: one follows from the other, and both must fit if both are given.
 /// Without a whole ratio there is none.
 fn uplinks(
-    written: &TopologyText,
+    written: &LeafSpineKeys,
     hosts: u32,
     link_rate: Rate,
     uplink_rate: Rate,
+    may_lack_spines: bool,
 ) -> Result<(u32, Option<Oversubscription>), ValueError> {
     within("topology.link_rate", link_rate, SLOWEST, FASTEST)?;
     within("topology.uplink_rate", uplink_rate, SLOWEST, FASTEST)?;
@@ -255,7 +250,7 @@ fn uplinks(
         return Err(ValueError::rule(key, problem, "give one number, such as 2"));
     }
     // Leaves that are linked to the border switch alone.
-    if written.spines == Some(0) && written.kind == Some(TopologyKind::DualLeafSpine) {
+    if written.spines == Some(0) && may_lack_spines {
         return match asked {
             None => Ok((0, None)),
             Some(_) => {
@@ -296,7 +291,7 @@ fn uplinks(
 }
 
 /// Leaves out numbers that follow from other keys: they follow from these still when these are changed.
-fn fat_tree(written: &TopologyText, all: &All) -> FatTree {
+fn fat_tree(written: &FatTreeKeys, all: &All) -> FatTree {
     let k = written.k.unwrap_or(8);
     FatTree {
         k,
@@ -307,22 +302,23 @@ fn fat_tree(written: &TopologyText, all: &All) -> FatTree {
     }
 }
 
-fn leaf_spine(written: &TopologyText, hosts: u32, all: &All) -> Result<LeafSpine, ValueError> {
+/// `may_lack_spines`: leaves can be linked to a border switch alone.
+fn leaf_spine(written: &LeafSpineKeys, all: &All, may_lack_spines: bool) -> Result<LeafSpine, ValueError> {
+    let hosts = written.hosts.unwrap_or(HOSTS);
     let uplink_rate = written.uplink_rate.unwrap_or(all.link_rate);
-    let (spines, oversubscription) = uplinks(written, hosts, all.link_rate, uplink_rate)?;
+    let (spines, oversubscription) = uplinks(written, hosts, all.link_rate, uplink_rate, may_lack_spines)?;
     Ok(LeafSpine { leaves: written.leaves.unwrap_or(4), spines, hosts, uplink_rate, oversubscription })
 }
 
-fn borders(written: &TopologyText, all: &All) -> Borders {
+fn borders(links: Option<u32>, buffer: Option<Bytes>, wan: &WanText, all: &All) -> Borders {
     Borders {
-        core_border_links: written.core_border_links.unwrap_or(8),
-        core_border_buffer: written.core_border_buffer.unwrap_or(all.buffer),
-        wan_links: written.wan.as_ref().and_then(|wan| wan.links).unwrap_or(8),
+        core_border_links: links.unwrap_or(8),
+        core_border_buffer: buffer.unwrap_or(all.buffer),
+        wan_links: wan.links.unwrap_or(8),
     }
 }
 
-fn wan(written: &TopologyText, all: &All) -> Wan {
-    let written = written.wan.clone().unwrap_or_default();
+fn wan(written: &WanText, all: &All) -> Wan {
     Wan {
         rtt: written.rtt.unwrap_or(Duration::from_ms(2)),
         rate: written.rate.unwrap_or(all.link_rate),

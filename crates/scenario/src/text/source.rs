@@ -389,11 +389,9 @@ mod tests {
 
     #[test]
     fn values_are_toml_if_they_can_be_and_text_otherwise() {
-        assert_eq!(set("topology.k=4").unwrap().topology.k, Some(4));
-        assert_eq!(
-            set("topology.wan.rtt=4ms").unwrap().topology.wan.unwrap().rtt.unwrap().to_string(),
-            "4ms"
-        );
+        let topology = |assignment| Table::try_from(set(assignment).unwrap().topology).unwrap();
+        assert_eq!(topology("topology.k=4")["k"], 4.into());
+        assert_eq!(topology("topology.wan.rtt=4ms")["wan"]["rtt"], "4ms".into());
         let of_first = |assignment, key| of_part(&set(assignment).unwrap(), 0, key);
         assert_eq!(of_first("workload[0].senders=[1, 2]", "senders"), Some(vec![1, 2].into()));
         assert_eq!(of_first("workload[0].tag=a b", "tag"), Some("a b".into()));

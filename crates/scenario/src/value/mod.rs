@@ -23,7 +23,7 @@ pub use words::{
     CollectiveAlgorithm, ConnectionScope, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, MixUnit,
     NamedMix, NodeType, OnwardRule, Overflow, PfcLinks, PoolAccounts, PortTier, Profile, ProxyDelayName,
     ProxyHostRule, ProxyLossName, ProxyRule, RoutingRule, SchemePart, SwitchSet, Telemetry, TelemetryCounts,
-    TopologyKind, TrimVictim, Wiring,
+    TrimVictim, Wiring,
 };
 
 use crate::names;
@@ -315,7 +315,7 @@ mod tests {
             let _ = text.parse::<Mix>();
             let _ = text.parse::<Marking>();
             let _ = text.parse::<Interval>();
-            let _ = text.parse::<TopologyKind>();
+            let _ = text.parse::<NodeType>();
         }
     }
 }

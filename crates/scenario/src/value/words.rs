@@ -61,28 +61,6 @@ macro_rules! words {
 pub(crate) use words;
 
 words! {
-    /// The shape of the network.
-    TopologyKind is "topology" {
-        /// One three-tier fat tree.
-        FatTree = "fat_tree",
-        /// Two fat trees, each with a border switch, joined by WAN links.
-        DualFatTree = "dual_fat_tree",
-        /// Leaves with hosts, all linked to all spines.
-        LeafSpine = "leaf_spine",
-        /// Two of them, each with a border switch, joined by WAN links.
-        DualLeafSpine = "dual_leaf_spine",
-        /// Senders on the left, receivers on the right, one link between.
-        Dumbbell = "dumbbell",
-        /// A chain of switches with hosts at each.
-        ParkingLot = "parking_lot",
-        /// Hosts around one switch.
-        Star = "star",
-        /// Nodes and links from a file.
-        FromFile = "from_file",
-    } planned []
-}
-
-words! {
     /// Kind of a node of a topology file.
     NodeType is "kind of node" {
         /// Sends and receives.

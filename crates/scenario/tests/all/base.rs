@@ -1,7 +1,8 @@
 //! A scenario over a base: what it takes over, what it changes, and where its errors stand.
 
-use farspan_scenario::model::{Traffic, WorkloadText};
+use farspan_scenario::model::{Shape, Traffic, WorkloadText};
 use farspan_scenario::{Request, Resolved};
+use farspan_units::Duration;
 use std::fs;
 use std::path::PathBuf;
 
@@ -41,6 +42,14 @@ impl Drop for Folder {
     }
 }
 
+/// The radix of its fat trees.
+fn radix(resolved: &Resolved) -> Option<u32> {
+    match &resolved.scenario().topology.shape {
+        Shape::FatTree(site) | Shape::DualFatTree { site, .. } => Some(site.k),
+        _ => None,
+    }
+}
+
 /// A resolved scenario without what it is called.
 fn values(resolved: &Resolved) -> String {
     let told = ["name", "description", "constants"];
@@ -73,8 +82,8 @@ fn what_a_file_names_takes_the_place_of_what_stands_in_its_base() {
         "base = 'uno/websearch'\nname = 'ours'\nseed = 4\n[topology]\nk = 4\nwan.rtt = '4ms'\n[workload]\nload = 0.25\nduration = '1ms'\n",
     );
     let scenario = resolved.text();
-    assert_eq!((resolved.name(), resolved.seed(), scenario.topology.k), ("ours", 4, Some(4)));
-    assert_eq!(scenario.topology.wan.as_ref().unwrap().rtt.unwrap().to_string(), "4ms");
+    assert_eq!((resolved.name(), resolved.seed(), radix(&resolved)), ("ours", 4, Some(4)));
+    assert_eq!(resolved.scenario().topology.wan().unwrap().0, Duration::from_ms(4));
     let WorkloadText::Poisson(part) = &scenario.workload[0] else { panic!("Poisson arrivals") };
     assert_eq!((part.load, part.flows, part.duration.is_some()), (Some(0.25), None, true));
     let resolved = folder.resolve(
@@ -100,8 +109,8 @@ fn another_scheme_drops_the_parts_of_the_bases() {
 fn another_kind_of_topology_drops_the_keys_of_the_bases() {
     let folder = Folder::new("kind");
     let resolved = folder.resolve("base = 'uno/incast-intra'\n[topology]\nkind = 'leaf_spine'\nleaves = 8\n[[workload]]\nkind = 'permutation'\nflow_size = '64KiB'\n");
-    let topology = resolved.text().topology;
-    assert_eq!((topology.k, topology.leaves, topology.wan.is_none()), (None, Some(8), true));
+    let Shape::LeafSpine(site) = &resolved.scenario().topology.shape else { panic!("a leaf-spine") };
+    assert_eq!(site.leaves, 8);
     let error = folder.error("base = 'uno/incast-intra'\n[topology]\nk = 4\nkind = 'leaf_spine'\n");
     assert!(error.starts_with("wrong.toml:3:5: topology.k: leaf_spine has no \"k\""), "{error}");
 }
@@ -135,7 +144,7 @@ fn a_base_can_be_a_file_with_a_base_and_files_are_found_beside_who_names_them() 
     );
     folder.write("middle.toml", "base = 'below/flows.toml'\nseed = 3\n");
     let resolved = folder.resolve("base = 'middle.toml'\n[topology]\nbuffer = '2MiB'\n");
-    assert_eq!((resolved.seed(), resolved.text().topology.k), (3, Some(4)));
+    assert_eq!((resolved.seed(), radix(&resolved)), (3, Some(4)));
     assert_eq!(resolved.scenario().constants.as_deref(), Some("uno/permutation"));
     let Traffic::Flows { file, .. } = &resolved.scenario().workload[0].traffic else { panic!("a list") };
     assert_eq!(fs::canonicalize(file).unwrap(), fs::canonicalize(folder.0.join("below/flows.csv")).unwrap());
@@ -180,5 +189,5 @@ fn errors_name_the_file_the_line_and_the_column() {
 fn a_scenario_can_be_a_text_in_no_file() {
     let text = Some("base = 'uno/permutation'\n[topology]\nk = 4\n".to_owned());
     let resolved = Request { text, ..Request::new("scenario") }.resolve().unwrap();
-    assert_eq!((resolved.name(), resolved.text().topology.k), ("scenario", Some(4)));
+    assert_eq!((resolved.name(), radix(&resolved)), ("scenario", Some(4)));
 }

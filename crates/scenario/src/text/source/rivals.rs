@@ -1,8 +1,7 @@
 //! Keys that exclude each other.
 
-use crate::resolve::topology::applies;
+use crate::model::TopologyKind;
 use crate::text::path::{Step, at_position};
-use crate::value::TopologyKind;
 use toml::{Table, Value};
 
 /// The paths of the values that cannot stand beside the one that was just put at `target`.
@@ -37,7 +36,7 @@ fn of_topology<'a>(topology: &'a Table, knob: &str) -> Vec<&'a str> {
     let kind =
         topology.get("kind").and_then(Value::as_str).and_then(|kind| kind.parse::<TopologyKind>().ok());
     let is_rival = |key: &&String| match knob {
-        "kind" => kind.is_some_and(|kind| !applies(kind, key)),
+        "kind" => kind.is_some_and(|kind| *key != "kind" && !kind.keys().contains(&key.as_str())),
         "backbone" => matches!(key.as_str(), "core_border_links" | "core_border_buffer"),
         "oversubscription" => *key == "spines",
         "spines" => *key == "oversubscription",

@@ -195,7 +195,7 @@ fn wrong_shapes_are_refused() {
         ),
         ("leaf_spine", "oversubscription=3", "oversubscription", &["at 3:1, 8 hosts of 100Gbps"]),
         ("leaf_spine", "oversubscription=[2, 2]", "oversubscription", &["at its leaves only", "one number"]),
-        ("leaf_spine", "k=4", "k", &["leaf_spine has no \"k\"", "it has: leaves"]),
+        ("leaf_spine", "k=4", "k", &["leaf_spine has no \"k\"", "it has: hosts, leaves"]),
         ("leaf_spine", "wan.rtt=1ms", "wan", &["leaf_spine has no \"wan\""]),
         ("leaf_spine", "bottlenecks=2", "bottlenecks", &["has no"]),
         ("dual_leaf_spine", "wan.rtt=1us", "wan.rtt", &["is less than", "longer"]),
