@@ -43,6 +43,7 @@ TOLD = {
     "telemetry": ["--set", "scheme.ports.telemetry=toy"],
     "key": ["--set", "host.toy=5us"],
     "column": [],
+    "workload": ["--set", "workload=[{ kind = 'toy', flow_size = '64KiB' }]"],
 }
 
 

@@ -1,8 +1,8 @@
 //! Errors in scenarios: the problem, its place, and the cure.
 
-use crate::catalog::scheme::SchemeError;
 use crate::names::{self, UnknownName};
 use crate::ranges::RangeError;
+use crate::scheme_error::SchemeError;
 use farspan_fabric::TopologyError;
 use farspan_fabric::topology::GraphError;
 use farspan_transport::ConfigError;
@@ -283,6 +283,12 @@ impl ValueError {
     #[must_use]
     pub fn unknown(path: &str, what: &'static str, name: &str, available: &[&str], planned: &[&str]) -> Self {
         Self::new(path, Problem::UnknownName(names::unknown(what, name, available, planned)))
+    }
+
+    /// The error that `key` at `path` is not among `known`.
+    pub(crate) fn unknown_key(path: &str, key: &str, known: &[&str]) -> Self {
+        let known = known.iter().map(|key| (*key).to_owned()).collect();
+        Self::new(path, Problem::UnknownKey { key: key.to_owned(), known })
     }
 
     /// The error with its place.

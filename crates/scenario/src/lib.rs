@@ -19,14 +19,18 @@
 #![forbid(unsafe_code)]
 
 pub mod catalog;
+mod document;
 mod error;
 pub mod limits;
 pub mod model;
 pub mod names;
 mod propagation;
 pub mod ranges;
+mod reader;
 mod request;
 mod resolve;
+mod scheme_error;
+mod schemes;
 pub mod table;
 mod take_parts;
 mod text;
@@ -36,17 +40,19 @@ pub mod value;
 pub use catalog::builtin::{
     BUILT_IN, BUILT_IN_TOPOLOGIES, BuiltIn, BuiltInTopology, STARTER, TOPOLOGY_STARTER,
 };
-pub use catalog::control::{NamedControl, RegisterError, check_control_name, congestion, on_nack, register};
-pub use catalog::profile::DATA as PROFILES;
-pub use catalog::scheme::{SchemeEntry, SchemeError, available_schemes, built_in_schemes};
+pub use catalog::register::{NamedControl, RegisterError, check_control_name, register};
+pub use document::{Document, value_or_text};
 pub use error::{Place, Problem, ScenarioError, ValueError};
 pub use farspan_workload::input::{LONGEST_SCENARIO, read_file, utf8};
 pub use names::UnknownName;
+pub use reader::component;
 pub use request::Request;
 pub use resolve::{Fitting, Resolved, check_naive_proxy, file_digest};
+pub use scheme_error::SchemeError;
+pub use schemes::control::{congestion, on_nack};
+pub use schemes::profile::DATA as PROFILES;
+pub use schemes::scheme::{SchemeEntry, available_schemes, built_in_schemes};
 pub use take_parts::same_as;
-pub use text::document::{Document, value_or_text};
-pub use text::reader::component;
 pub use text::schema::{flatten as flatten_schema, schema};
 pub use text::seeds::{SeedsError, seeds};
 

@@ -143,7 +143,7 @@ pub fn port_cure(text: &str, ports: &[String]) -> String {
     format!("{near}Links and ports are named FROM->TO#n, * stands for any text, and the nodes are: {nodes}")
 }
 
-/// Of a pattern FROM->TO#n, the node that was probably meant by an end that fits none.
+/// The node that was probably meant by an end of a pattern FROM->TO#n that fits none.
 fn end_hint<'a, I: Iterator<Item = &'a str>>(pattern: &str, nodes: impl Fn() -> I) -> String {
     let ends = pattern.split("->").map(|end| end.split('#').next().unwrap_or_default());
     let mut strange = ends.filter(|end| !nodes().any(|node| matches(end, node)));

@@ -1,15 +1,14 @@
 //! The catalog: everything that scenarios can name, by kind, for `farspan list`.
 
 pub(crate) mod builtin;
-pub(crate) mod control;
-pub(crate) mod profile;
-pub(crate) mod scheme;
+pub(crate) mod register;
 
 use crate::model::{TopologyKind, WorkloadKind};
+use crate::schemes::control;
+use crate::schemes::scheme::{SchemeEntry, built_in_schemes};
 use builtin::BUILT_IN;
 use farspan_transport::{balance, coding, congestion};
 use farspan_workload::{SizeDistribution, sizes};
-use scheme::built_in_schemes;
 use serde::Serialize;
 
 /// The kinds of things that scenarios can name.
@@ -58,7 +57,7 @@ fn schemes() -> Vec<Item> {
         true => intra.to_owned(),
         false => format!("{intra} inside a site, {inter} between sites"),
     };
-    let scheme = |s: crate::SchemeEntry| Item {
+    let scheme = |s: SchemeEntry| Item {
         summary: summary(&s.intra, &s.inter),
         name: s.name,
         source: String::new(),

@@ -2,9 +2,8 @@
 //! which do.
 
 // What `tagged` expands to: a file with such tables imports all of this.
-pub(super) use super::schema::tagged_schema;
 pub(super) use crate::names::{self, UnknownName};
-pub(super) use crate::text::reader::BY_KIND;
+pub(super) use crate::reader::BY_KIND;
 pub(super) use crate::value::{as_text, words};
 pub(super) use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 pub(super) use serde::de::{EnumAccess, Error as _, VariantAccess, Visitor};
@@ -238,3 +237,30 @@ macro_rules! tagged {
     };
 }
 pub(super) use {tables, tagged};
+
+/// A table with a kind: the descriptions of the table and of `kind`, the kind of a table that names none, and for each kind its word, its
+/// summary, and the schema of its keys.
+pub(super) fn tagged_schema<const KINDS: usize>(
+    [about, about_kind]: [&str; 2],
+    default: Option<&str>,
+    tables: [(&str, &str, Schema); KINDS],
+) -> Schema {
+    let line = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n").trim().to_owned();
+    let kinds: Vec<_> = tables.iter().map(|(kind, ..)| *kind).collect();
+    let alternatives = tables.map(|(kind, summary, mut table)| {
+        table.insert("description".to_owned(), summary.into());
+        let required = if default == Some(kind) { &[][..] } else { &["kind"] };
+        table.insert("required".to_owned(), required.into());
+        let properties = table.get_mut("properties").and_then(|keys| keys.as_object_mut());
+        let own = json_schema!({ "const": kind });
+        properties.expect("a table has keys").insert("kind".to_owned(), own.to_value());
+        table
+    });
+    let kind = json_schema!({ "type": "string", "enum": kinds, "description": line(about_kind) });
+    json_schema!({
+        "description": line(about),
+        "type": "object",
+        "properties": { "kind": kind },
+        "oneOf": alternatives.as_slice(),
+    })
+}

@@ -103,7 +103,7 @@ impl LinkChanges {
         Ok(())
     }
 
-    /// Of each pattern, a line that says how many links it fits, and names some.
+    /// A line for each pattern: how many links it fits, and the names of some.
     ///
     /// # Errors
     /// If a pattern fits no link.
@@ -111,7 +111,7 @@ impl LinkChanges {
         let reverse = network.reverse_links();
         let line = |((pattern, _), ports): (&(String, LinkChange), Vec<PortId>)| {
             let name = |port: PortId| Some(network.port_name(port)).filter(|name| matches(pattern, name));
-            // Of a link that fits in both directions, the first name.
+            // A link that fits in both directions has its first name.
             let once = ports.iter().filter(|port| **port < reverse[port.index()]);
             let links: Vec<_> =
                 once.filter_map(|port| name(*port).or_else(|| name(reverse[port.index()]))).collect();

@@ -8,7 +8,7 @@ mod declare;
 mod fault;
 mod link_changes;
 mod poisson;
-mod ports;
+pub(crate) mod ports;
 mod proxy;
 mod schema;
 mod shape;

@@ -1,6 +1,6 @@
 //! Schemas of components: a name, or a table whose keys are those of the component.
 
-use crate::catalog::control;
+use crate::schemes::control;
 use farspan_transport::ack::{self, AckConfig};
 use farspan_transport::balance::{self, BalanceConfig};
 use farspan_transport::coding::{self, CodingConfig};
@@ -12,33 +12,6 @@ use std::borrow::Cow;
 /// A component: one of `names`, or a table.
 fn part_schema(names: &[&str], table: &Schema) -> Schema {
     json_schema!({ "anyOf": [{ "type": "string", "enum": names }, table] })
-}
-
-/// A table with a kind: the descriptions of the table and of `kind`, the kind of a table that names none, and for each kind its word, its
-/// summary, and the schema of its keys.
-pub(super) fn tagged_schema<const KINDS: usize>(
-    [about, about_kind]: [&str; 2],
-    default: Option<&str>,
-    tables: [(&str, &str, Schema); KINDS],
-) -> Schema {
-    let line = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n").trim().to_owned();
-    let kinds: Vec<_> = tables.iter().map(|(kind, ..)| *kind).collect();
-    let alternatives = tables.map(|(kind, summary, mut table)| {
-        table.insert("description".to_owned(), summary.into());
-        let required = if default == Some(kind) { &[][..] } else { &["kind"] };
-        table.insert("required".to_owned(), required.into());
-        let properties = table.get_mut("properties").and_then(|keys| keys.as_object_mut());
-        let own = json_schema!({ "const": kind });
-        properties.expect("a table has keys").insert("kind".to_owned(), own.to_value());
-        table
-    });
-    let kind = json_schema!({ "type": "string", "enum": kinds, "description": line(about_kind) });
-    json_schema!({
-        "description": line(about),
-        "type": "object",
-        "properties": { "kind": kind },
-        "oneOf": alternatives.as_slice(),
-    })
 }
 
 /// The tables of the built-in controls, with the key that all controls have.

@@ -219,7 +219,7 @@ pub struct Incast {
     pub hosts: IncastHosts,
     /// Payload of each flow.
     pub flow_size: Bytes,
-    /// By how much at most a flow starts later.
+    /// The largest delay of a flow's start.
     pub spread: Duration,
 }
 

@@ -2,8 +2,9 @@
 
 use super::Context;
 use super::scheme::{checked, in_range, named, part};
-use crate::catalog::scheme::{self, Stack};
 use crate::error::ValueError;
+use crate::scheme_error::CODINGS;
+use crate::schemes::scheme::{self, Stack};
 use crate::table::overlay;
 use crate::value::Part;
 use farspan_transport::coding::{CodingConfig, Shape};
@@ -64,7 +65,7 @@ impl Context<'_> {
 /// A coding's name; one with numbers is left over where it cannot have them.
 fn coding_named(path: &str, name: &str) -> Result<&'static str, ValueError> {
     if name.contains('(') {
-        return Err(ValueError::rule(path, format!("{name:?} is not a coding here"), scheme::CODINGS));
+        return Err(ValueError::rule(path, format!("{name:?} is not a coding here"), CODINGS));
     }
     named(path, scheme::coding_name(name))
 }

@@ -3,8 +3,8 @@
 
 use super::{Context, Resolved};
 use crate::catalog::builtin::BuiltIn;
-use crate::catalog::profile::Profiles;
 use crate::model::{Scheme, SchemeText, WorkloadKind};
+use crate::schemes::profile::Profiles;
 use crate::table::join;
 use crate::value::Profile;
 use toml::Value;

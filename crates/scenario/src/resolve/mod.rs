@@ -5,20 +5,20 @@ mod fault;
 mod files;
 mod fitting;
 mod proxy;
+mod range;
 mod scheme;
 mod topology;
 mod trimming;
 mod workload;
 
 use crate::catalog::builtin::{BUILT_IN, BuiltIn};
-use crate::catalog::control;
-use crate::catalog::profile::Profiles;
 use crate::error::{ScenarioError, ValueError};
-use crate::limits;
 use crate::model::{
     Host, Measure, MeasureText, Probes, ProbesText, Scenario, ScenarioText, Stop, Transport, TransportText,
 };
-use crate::text::reader::read_value;
+use crate::reader::read_value;
+use crate::schemes::control;
+use crate::schemes::profile::Profiles;
 use crate::text::source::Source;
 use crate::value::{ConnectionScope, Interval, Jitter, Part, PortChoice, Profile, RtoRule};
 use farspan_transport::InitialWindow;
@@ -173,7 +173,7 @@ impl Context<'_> {
             stop: Stop { time: stop },
             files,
         };
-        limits::check(&scenario)?;
+        range::check(&scenario)?;
         Ok(scenario)
     }
 

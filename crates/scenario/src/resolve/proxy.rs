@@ -2,13 +2,13 @@
 
 use super::Context;
 use super::scheme::{checked, in_range};
-use crate::catalog::control::congestion;
 use crate::error::ValueError;
 use crate::limits::{LONGEST_DELAY, within};
 use crate::model::{
     FullBuffer, IncastKeys, IncastText, NaiveProxy, Ports, Proxy, ProxyText, SchemeClass, Transport,
     WorkloadText,
 };
+use crate::schemes::control::congestion;
 use crate::value::{
     ConnectionScope, OnwardRule, Part, ProxyDelay, ProxyHost, ProxyHostRule, ProxyLoss, ProxyQueueLimit,
     ProxyRule, RtoRule,

@@ -1,8 +1,6 @@
 //! Schemes: names to parts, parts to constants, and what they ask of the ports.
 
 use super::{Context, need, trimming};
-use crate::catalog::control;
-use crate::catalog::scheme::{self, Stack};
 use crate::error::{Problem, ValueError};
 use crate::limits::{LARGEST_BUFFER, each_within, within};
 use crate::model::{
@@ -10,8 +8,10 @@ use crate::model::{
     SchemeClassText, SchemeText, Thresholds, Transport,
 };
 use crate::names::UnknownName;
+use crate::reader::{component, read, read_value};
+use crate::schemes::control;
+use crate::schemes::scheme::{self, Stack};
 use crate::table::overlay;
-use crate::text::reader::{component, read, read_value};
 use crate::text::schema::Keys;
 use crate::value::{
     Headroom, Marking, Part, PfcLinks, PoolAccounts, PoolSize, PortTier, Profile, Recovery, RoutingRule,

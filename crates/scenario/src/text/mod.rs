@@ -1,11 +1,10 @@
 //! The text of a scenario, or of a topology file: parsed, its keys checked, every value with its place.
 //!
-//! [`document`] has a text with the place of every key, [`reader`] types of Rust from its values, [`source`] the layers over it
-//! that arguments make, [`path`] what these name, [`schema`] the keys there are, [`seeds`] the lists of seeds that arguments and files name.
+//! [`file`] reads it, [`source`] has the layers over it that arguments make, [`path`] what these name, [`schema`] the keys there are,
+//! [`seeds`] the lists of seeds that arguments and files name.
 
-pub(crate) mod document;
+pub(crate) mod file;
 pub(crate) mod path;
-pub(crate) mod reader;
 pub(crate) mod schema;
 pub(crate) mod seeds;
 pub(crate) mod source;

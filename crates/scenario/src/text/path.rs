@@ -2,7 +2,7 @@
 
 use crate::error::ValueError;
 use crate::table::join;
-use crate::text::schema::{Keys, unknown_key};
+use crate::text::schema::Keys;
 use toml::{Table, Value};
 
 /// One step of a path: a key, and perhaps a position in an array.
@@ -87,7 +87,7 @@ pub(super) fn check(path: &str, steps: &[Step]) -> Result<(), ValueError> {
             return Err(ValueError::rule(path, "write positions in brackets", format!("write {right}")));
         }
         if !known.contains(&step.key.as_str()) && !keys.takes_any(&above) {
-            return Err(unknown_key(path, &step.key, &known));
+            return Err(ValueError::unknown_key(path, &step.key, &known));
         }
         above.push(&step.key);
     }

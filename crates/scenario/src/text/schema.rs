@@ -2,8 +2,10 @@
 //!
 //! The schema is generated from the types, so that the key check, `--set` and the published schema cannot differ.
 
-use crate::catalog::control;
-use crate::error::{Problem, ValueError};
+use crate::error::{ScenarioError, ValueError};
+use crate::schemes::control;
+
+use crate::document::Document;
 use crate::model::ScenarioText;
 use crate::table::join;
 use serde_json::Value;
@@ -48,6 +50,17 @@ impl Keys {
         self.check_table("", table, &nodes)
     }
 
+    /// Checks every key of a text.
+    ///
+    /// # Errors
+    /// The first key that is not known, with its place.
+    pub fn check_text(&self, document: &Document) -> Result<(), ScenarioError> {
+        self.check(&document.table).map_err(|error| {
+            let place = document.key_place(&error.path).unwrap_or_else(|| document.place(0));
+            error.at(place)
+        })
+    }
+
     fn flatten<'a>(&'a self, node: &'a Value, nodes: &mut Vec<&'a Value>) {
         flatten(&self.root, node, nodes);
     }
@@ -86,7 +99,7 @@ impl Keys {
         for (key, value) in table {
             let here = join(path, key);
             if !takes_any && !known.contains(&key.as_str()) {
-                return Err(unknown_key(&here, key, &known));
+                return Err(ValueError::unknown_key(&here, key, &known));
             }
             let children = self.children(&nodes, key);
             self.check_header(&here, value, &children)?;
@@ -190,12 +203,6 @@ fn known_keys<'a>(nodes: &[&'a Value]) -> Vec<&'a str> {
 /// The header of the table at a path: the path without positions in lists.
 fn header(path: &str) -> String {
     path.split('[').map(|piece| piece.split_once(']').map_or(piece, |(_, rest)| rest)).collect()
-}
-
-/// The error that a key is not among `known`.
-pub(crate) fn unknown_key(path: &str, key: &str, known: &[&str]) -> ValueError {
-    let known = known.iter().map(|key| (*key).to_owned()).collect();
-    ValueError::new(path, Problem::UnknownKey { key: key.to_owned(), known })
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 mod base;
 mod rivals;
 
+use crate::document::{self, Document};
 use crate::error::{Place, ScenarioError, ValueError};
 use crate::model::{ScenarioText, WorkloadKind};
+use crate::reader::read;
 use crate::table::overlay;
-use crate::text::document::{self, Document};
 use crate::text::path::{Step, at_position, check, put, render, steps};
-use crate::text::reader::read;
 use crate::text::schema::Keys;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -101,9 +101,9 @@ impl Source {
     ) -> Result<Self, ScenarioError> {
         let document = Arc::new(Document::parse(name, text)?);
         let base = document.table.get("base").is_some();
-        // Of a base's parts, a table changes all.
+        // A table changes all parts of the base's workload.
         if !(base && document.table.get("workload").is_some_and(Value::is_table)) {
-            document.check_keys(&Keys::of_scenario())?;
+            Keys::of_scenario().check_text(&document)?;
             document.typed::<ScenarioText>()?;
         }
         let text = Text { document, folder };
@@ -271,7 +271,7 @@ impl Source {
         read::<ScenarioText>("", &self.table).map(|_| ()).map_err(as_written)
     }
 
-    /// Of patterns of links the last one counts: one that is set again comes behind the others.
+    /// The last pattern that fits a link counts, so one that is set again comes behind the others.
     fn move_to_the_end(&mut self, target: &[Step]) {
         let [topology, link, pattern, ..] = target else { return };
         if (topology.key.as_str(), link.key.as_str()) != ("topology", "link") {
@@ -285,8 +285,8 @@ impl Source {
         }
     }
 
-    /// Of keys that exclude each other, one that was just set takes the place of what it was set over, but not of what was
-    /// set beside it: who gives both is told so.
+    /// A key takes the place of keys that it excludes and that it was set over. It does not take the place of keys that were set
+    /// beside it: whoever gives both gets an error.
     fn make_way(&mut self, target: &[Step], origin: &Origin) {
         let rivals = rivals::of(&self.table, target);
         let beside = |rival: &Vec<Step>| {

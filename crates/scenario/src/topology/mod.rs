@@ -11,13 +11,13 @@ pub use model::{Defaults, Ecmp, Link, Node, Site, TopologyFile};
 pub use parameters::Parameters;
 
 use crate::catalog::builtin::BuiltInTopology;
+use crate::document::Document;
 use crate::error::{Place, Problem, ScenarioError, ValueError};
 use crate::limits::{FASTEST, LARGEST_BUFFER, LONGEST_DELAY, SLOWEST, each_within};
 use crate::model::{LinkChanges, Topology};
 use crate::names;
+use crate::reader::read;
 use crate::table::join;
-use crate::text::document::Document;
-use crate::text::reader::read;
 use crate::text::schema::Keys;
 use farspan_fabric::Network;
 use farspan_fabric::topology::Graph;
@@ -143,7 +143,7 @@ impl TopologyDocument {
 
     fn parse_over(name: &str, text: &str, over: &Parameters) -> Result<Self, ScenarioError> {
         let mut document = Document::parse(name, text)?;
-        document.check_keys(&Keys::of(schema()))?;
+        Keys::of(schema()).check_text(&document)?;
         let placed = |document: &Document, error: ValueError| {
             let place = document.nearest_place(&error.path);
             error.at(place)

@@ -2,8 +2,8 @@
 
 use crate::error::{Problem, ValueError};
 use crate::names;
+use crate::reader::read_value;
 use crate::table::join;
-use crate::text::reader::read_value;
 use crate::value::Parameter;
 use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
@@ -11,7 +11,7 @@ use toml::{Table, Value};
 /// The table of the parameters.
 const TABLE: &str = "parameters";
 
-/// By name: the value of each parameter.
+/// The value of each parameter, by name.
 pub type Parameters = BTreeMap<String, Parameter>;
 
 /// The parameters of a file, and where it names them.
@@ -19,7 +19,7 @@ pub type Parameters = BTreeMap<String, Parameter>;
 pub(super) struct Filled {
     /// Their values.
     pub values: Parameters,
-    /// By path: the parameter that stands there.
+    /// The parameter that stands at each path.
     places: BTreeMap<String, String>,
 }
 

@@ -230,7 +230,7 @@ impl JsonSchema for Hosts {
 mod tests {
     use super::*;
     use crate::error::ValueError;
-    use crate::text::reader::read_value;
+    use crate::reader::read_value;
 
     fn read(value: &str) -> Result<Hosts, String> {
         let table: toml::Table = format!("hosts = {value}").parse().unwrap();

@@ -3,7 +3,7 @@
 use super::Part;
 use super::words::{ProxyDelayName, ProxyHostRule, ProxyLossName};
 use crate::error::ValueError;
-use crate::text::reader::AsIs;
+use crate::reader::AsIs;
 use farspan_transport::ByName;
 use farspan_transport::proxy::Delay;
 use farspan_transport::proxy::detector::PerFlowConfig;
@@ -23,7 +23,7 @@ pub enum ProxyHost {
     Rule(ProxyHostRule),
     /// This one, for all incasts.
     Number(u32),
-    /// By incast, in order; `None`: it goes straight.
+    /// One for each incast, in order; `None`: it goes straight.
     Each(Vec<Option<u32>>),
 }
 

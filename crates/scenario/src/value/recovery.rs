@@ -2,7 +2,7 @@
 
 use super::RtoRule;
 use crate::error::ValueError;
-use crate::text::reader::read;
+use crate::reader::read;
 use farspan_transport::recovery::{NAMES, RecoveryPolicy};
 use farspan_units::Duration;
 use serde::Deserialize;

@@ -1,6 +1,6 @@
 //! Values that take one of several shapes: a word or a list, a number or two, a name or a table.
 
-use crate::text::reader::AsIs;
+use crate::reader::AsIs;
 use farspan_units::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error as _, SeqAccess, Visitor, value::MapAccessDeserializer};

@@ -207,7 +207,7 @@ words! {
 words! {
     /// Which of its equal-cost ports a switch sends a data packet to.
     RoutingRule is "routing" {
-        /// By the hash of flow and entropy.
+        /// The hash of flow and entropy chooses.
         Ecmp = "ecmp",
         /// The one with the least data.
         Adaptive = "adaptive",
@@ -293,7 +293,7 @@ words! {
     TrimVictim is "victim of trimming" {
         /// That of the packet that arrives.
         Arriving = "arriving",
-        /// By a fair coin, that of the packet that arrives or of the last one in the queue.
+        /// A fair coin chooses the packet that arrives or the last one in the queue.
         Coin = "coin",
     } planned []
 }
@@ -361,13 +361,13 @@ words! {
 words! {
     /// How a proxy is chosen.
     ProxyHostRule is "choice of a proxy" {
-        /// Of the sending site, the last host that neither sends nor receives in the incast.
+        /// The last host of the sending site that neither sends nor receives in the incast.
         Last = "last",
-        /// Of the sending site any such host, drawn for each incast.
+        /// Any such host of the sending site, drawn for each incast.
         Random = "random",
-        /// By the planner, which may choose none.
+        /// The planner chooses; it may choose none.
         Planned = "planned",
-        /// By the planner, of two hosts drawn for each incast.
+        /// The planner chooses from two hosts drawn for each incast.
         Probed = "probed",
     } planned []
 }

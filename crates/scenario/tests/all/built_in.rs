@@ -17,7 +17,7 @@ fn every_scenario_resolves_under_every_scheme_and_profile_and_back() {
     let folder = std::env::temp_dir().join(format!("farspan-resolved-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let mut schemes = available_schemes();
-    // Of another test, whose control this process may know by now.
+    // Another test registers this control; this process may know it by now.
     schemes.retain(|scheme| scheme != "constant");
     schemes.extend(["unocc+rps", "dctcp+unolb+mds(4,1)/uno", "gemini/uno-noec"].map(str::to_owned));
     for scenario in BUILT_IN {

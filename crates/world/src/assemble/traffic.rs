@@ -48,6 +48,23 @@ pub(super) fn too_large(
     })
 }
 
+/// How flows of this kind come to offer less; `None` of bursts, whose flows start at once or when others have ended.
+pub(super) const fn steady_cure(traffic: &Traffic) -> Option<&'static str> {
+    match traffic {
+        Traffic::Poisson(_) => {
+            Some("lower workload.load (with load_reference = \"tightest\", a load below 1 overloads nothing)")
+        }
+        Traffic::Incast(Incast { hosts: IncastHosts::Drawn(hosts), .. }) if hosts.arrivals.is_some() => {
+            Some("lower the load of the incasts")
+        }
+        Traffic::Flows { .. } => Some("let the flows of workload.file start later, or send less"),
+        Traffic::Pairs { gap, .. } if !gap.is_zero() => Some("raise workload.gap"),
+        Traffic::Incast(_) | Traffic::Pairs { .. } | Traffic::Permutation { .. } | Traffic::Collective(_) => {
+            None
+        }
+    }
+}
+
 /// The workload of a scenario, for a network.
 pub(super) struct Draw<'a> {
     resolved: &'a Resolved,

@@ -1,10 +1,11 @@
 //! Warnings about a world before it runs, a built-in scenario's like those of any other.
 
 use super::network::usual_nic;
+use super::traffic::steady_cure;
 use super::{PathFacts, World, shortest_link};
 use farspan_fabric::switch::shared::pause::LosslessLinks;
 use farspan_fabric::{Marker, Overflow, Routes, Tier};
-use farspan_scenario::model::{Incast, IncastHosts, Scenario, Traffic};
+use farspan_scenario::model::{Scenario, Traffic};
 use farspan_scenario::value::ConnectionScope;
 use farspan_scenario::{Fitting, Resolved};
 use farspan_sim::{Flow, Spec};
@@ -134,23 +135,6 @@ fn overload(scenario: &Scenario, world: &World) -> Option<String> {
             said.join(", ")
         )
     })
-}
-
-/// How flows of this kind come to offer less; `None` of bursts, whose flows start at once or when others have ended.
-const fn steady_cure(traffic: &Traffic) -> Option<&'static str> {
-    match traffic {
-        Traffic::Poisson(_) => {
-            Some("lower workload.load (with load_reference = \"tightest\", a load below 1 overloads nothing)")
-        }
-        Traffic::Incast(Incast { hosts: IncastHosts::Drawn(hosts), .. }) if hosts.arrivals.is_some() => {
-            Some("lower the load of the incasts")
-        }
-        Traffic::Flows { .. } => Some("let the flows of workload.file start later, or send less"),
-        Traffic::Pairs { gap, .. } if !gap.is_zero() => Some("raise workload.gap"),
-        Traffic::Incast(_) | Traffic::Pairs { .. } | Traffic::Permutation { .. } | Traffic::Collective(_) => {
-            None
-        }
-    }
 }
 
 /// The ports that a class's first flow crosses.

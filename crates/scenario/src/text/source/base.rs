@@ -3,8 +3,8 @@
 use super::{Origin, Source, Text};
 use crate::catalog::builtin::BuiltIn;
 use crate::error::{Problem, ScenarioError, ValueError};
-use crate::request;
 use crate::table::join;
+use crate::text::file;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -45,7 +45,7 @@ fn read(name: &str, text: &Text, above: &mut Vec<PathBuf>) -> Result<Source, Sce
         ValueError { path: "base".to_owned(), ..error }.at(text.document.nearest_place("base"))
     };
     let path = text.folder.as_ref().map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
-    let content = request::read(&path, name).map_err(at_key)?;
+    let content = file::read(&path, name).map_err(at_key)?;
     let same = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if above.is_empty() {
         above.push(same(Path::new(&text.document.name)));

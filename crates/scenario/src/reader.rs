@@ -15,7 +15,7 @@ use toml::value::{Array, Table};
 use toml::{Value, map};
 
 const WHOLE: &str = "a whole number that is not negative, such as 8";
-pub(super) const SIGNED: &str = "a whole number, such as 8";
+pub(crate) const SIGNED: &str = "a whole number, such as 8";
 const NUMBER: &str = "a number, such as 0.5";
 const TRUTH: &str = "true or false";
 const TEXT: &str = "text in quotes";
@@ -62,7 +62,7 @@ impl ValueError {
         Self { path, ..self }
     }
 
-    pub(super) fn wrong_type(path: &str, found: String, expected: &str) -> Self {
+    pub(crate) fn wrong_type(path: &str, found: String, expected: &str) -> Self {
         Self::new(path, Problem::WrongType { found, expected: expected.to_owned() })
     }
 }

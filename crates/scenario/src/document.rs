@@ -1,9 +1,8 @@
 //! A scenario's text with the place of every key in it.
 
 use crate::error::{Place, Problem, ScenarioError, ValueError};
+use crate::reader::{SIGNED, read};
 use crate::table::join;
-use crate::text::reader::{SIGNED, read};
-use crate::text::schema::Keys;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::num::{IntErrorKind, ParseIntError};
@@ -24,7 +23,7 @@ pub struct Document {
     spans: Spans,
 }
 
-/// By dotted path: the bytes of a key and of its value.
+/// The bytes of a key and of its value, by dotted path.
 type Spans = BTreeMap<String, (Range<usize>, Range<usize>)>;
 
 impl Document {
@@ -104,17 +103,6 @@ impl Document {
     #[must_use]
     pub fn value_span(&self, path: &str) -> Option<Range<usize>> {
         self.spans.get(path).map(|(_, value)| value.clone())
-    }
-
-    /// Checks every key.
-    ///
-    /// # Errors
-    /// The first key that is not known, with its place.
-    pub(crate) fn check_keys(&self, keys: &Keys) -> Result<(), ScenarioError> {
-        keys.check(&self.table).map_err(|error| {
-            let place = self.key_place(&error.path).unwrap_or_else(|| self.place(0));
-            error.at(place)
-        })
     }
 
     /// The text as a value of a type.

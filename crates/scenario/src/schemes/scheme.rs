@@ -1,47 +1,12 @@
 //! The names of schemes: built-in ones, `CC+LB`, `CC+LB+CODING`, and `A/B` for intra and inter.
 
+use super::alias::{ALIASES, Alias, is_alias};
 use super::control;
 use crate::names::{self, UnknownName};
+use crate::scheme_error::SchemeError;
 use crate::value::Part;
 use farspan_transport::coding::Shape;
 use farspan_transport::{ack, balance, coding};
-
-/// A built-in scheme whose name is not that of its parts.
-struct Alias {
-    name: &'static str,
-    intra: &'static str,
-    inter: &'static str,
-}
-
-const fn alias(name: &'static str, intra: &'static str, inter: &'static str) -> Alias {
-    Alias { name, intra, inter }
-}
-
-/// How a coding is written in a scheme's name.
-pub(crate) const CODINGS: &str =
-    "write mds, mds(DATA,PARITY) such as mds(8,2) with at most 255 packets, or none";
-
-/// Built-in schemes with a name of their own; every other control's name is a scheme as well (with ECMP).
-const ALIASES: &[Alias] = &[
-    alias("uno", "unocc+unolb", "unocc+unolb+mds(8,2)"),
-    alias("uno-noec", "unocc+unolb", "unocc+unolb"),
-    alias("uno-ecmp", "unocc+ecmp", "unocc+ecmp"),
-    alias("uno-ecmp-ec", "unocc+ecmp", "unocc+ecmp+mds(8,2)"),
-    alias("uno-rps", "unocc+rps", "unocc+rps"),
-    alias("uno-rps-ec", "unocc+rps", "unocc+rps+mds(8,2)"),
-    alias("uno-plb", "unocc+plb", "unocc+plb"),
-    alias("uno-plb-ec", "unocc+plb", "unocc+plb+mds(8,2)"),
-    alias("mprdma-bbr", "mprdma+ecmp", "bbr+ecmp"),
-    alias("ndp", "ndp+spray", "ndp+spray"),
-    alias("hpcc-star", "hpcc+ecmp", "hpcc+ecmp"),
-    alias("vegas-10", "vegas+ecmp", "vegas+ecmp"),
-    alias("oscar-owd", "oscar+ecmp", "oscar+ecmp"),
-];
-
-/// Whether a built-in scheme has this name of its own.
-pub(super) fn is_alias(name: &str) -> bool {
-    ALIASES.iter().any(|alias| alias.name == name)
-}
 
 /// The components that serve one class of flows, by name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,7 +78,7 @@ enum Missing {
 /// # Errors
 /// If the name, or a part of it, is unknown.
 pub(crate) fn parse(name: &str) -> Result<(Stack, Stack), SchemeError> {
-    stacks(name).map_err(|missing| SchemeError::of(name, missing))
+    stacks(name).map_err(|missing| error(name, missing))
 }
 
 fn stacks(name: &str) -> Result<(Stack, Stack), Missing> {
@@ -161,80 +126,27 @@ fn coding_of(text: &str) -> Result<(&'static str, Option<Shape>), Missing> {
     if *name == "none" && shape.is_some() { Err(missing()) } else { Ok((name, shape)) }
 }
 
-/// Why a scheme's name does not name a scheme.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SchemeError {
-    /// No scheme and no control has this name.
-    #[error("{}", .0.problem())]
-    Unknown(UnknownName),
-    /// A part of it has no name that is known.
-    #[error("scheme {scheme:?}: {}", .part.problem())]
-    UnknownPart {
-        /// The scheme.
-        scheme: String,
-        /// The part.
-        part: UnknownName,
-    },
-    /// A coding with numbers that it cannot have.
-    #[error("scheme {scheme:?}: {coding:?} is not a coding")]
-    Coding {
-        /// The scheme.
-        scheme: String,
-        /// The coding, as written.
-        coding: String,
-    },
-    /// A whole scheme stands where a control belongs.
-    #[error(
-        "scheme {scheme:?}: {whole:?} is a whole scheme, but only a congestion control can stand before a +"
-    )]
-    Whole {
-        /// The scheme.
-        scheme: String,
-        /// The whole scheme in it.
-        whole: &'static str,
-        /// The control of that scheme.
-        control: &'static str,
-    },
-}
-
-impl SchemeError {
-    fn of(scheme: &str, missing: Missing) -> Self {
-        let scheme = scheme.to_owned();
-        match missing {
-            Missing::Coding(coding) => match coding.split('(').next().unwrap_or_default() {
-                name if coding::NAMES.contains(&name) => Self::Coding { scheme, coding },
-                name => {
-                    Self::UnknownPart { scheme, part: names::unknown("coding", name, coding::NAMES, &[]) }
-                }
-            },
-            Missing::Unknown(name) => {
-                let entries = built_in_schemes();
-                let there: Vec<_> =
-                    entries.iter().map(|entry| entry.name.as_str()).chain(["unocc"]).collect();
-                Self::Unknown(names::unknown("scheme", &name, &there, &[]))
+/// The error of a scheme's name that asks for what is not there.
+fn error(scheme: &str, missing: Missing) -> SchemeError {
+    let scheme = scheme.to_owned();
+    match missing {
+        Missing::Coding(coding) => match coding.split('(').next().unwrap_or_default() {
+            name if coding::NAMES.contains(&name) => SchemeError::Coding { scheme, coding },
+            name => {
+                SchemeError::UnknownPart { scheme, part: names::unknown("coding", name, coding::NAMES, &[]) }
             }
-            Missing::Whole(whole, control) => Self::Whole { scheme, whole, control },
-            Missing::Balance(name) => {
-                let part = names::unknown("path selector", &name, balance::NAMES, &[]);
-                Self::UnknownPart { scheme, part }
-            }
+        },
+        Missing::Unknown(name) => {
+            let entries = built_in_schemes();
+            let there: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).chain(["unocc"]).collect();
+            SchemeError::Unknown(names::unknown("scheme", &name, &there, &[]))
         }
-    }
-
-    /// The cure: names that can be written instead.
-    #[must_use]
-    pub fn cure(&self) -> String {
-        match self {
-            Self::Unknown(name) => {
-                format!("{}, any CC+LB such as unocc+rps, and A/B for intra and inter", name.cure())
-            }
-            Self::UnknownPart { part, .. } => part.cure(),
-            Self::Coding { .. } => CODINGS.to_owned(),
-            Self::Whole { whole, control, .. } => {
-                let controls = control::names().join(", ");
-                format!("{whole} has {control:?}; write CC+LB with CC one of {controls}")
-            }
+        Missing::Whole(whole, control) => {
+            SchemeError::Whole { scheme, whole, control, controls: control::names() }
+        }
+        Missing::Balance(name) => {
+            let part = names::unknown("path selector", &name, balance::NAMES, &[]);
+            SchemeError::UnknownPart { scheme, part }
         }
     }
 }
