@@ -7,7 +7,7 @@ use crate::error::{Problem, ValueError};
 use crate::names;
 use crate::table::join;
 use farspan_transport::ByName;
-use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
+use serde::de::value::{BorrowedStrDeserializer, StrDeserializer, UnitDeserializer};
 use serde::de::{self, DeserializeSeed, Expected, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 use std::fmt;
@@ -299,9 +299,11 @@ impl<'de> de::EnumAccess<'de> for KindReader<'de> {
     type Variant = Self;
 
     fn variant_seed<K: DeserializeSeed<'de>>(self, seed: K) -> Result<(K::Value, Self), ValueError> {
+        let missing = |_: ValueError| ValueError::missing("", format!("one of {}", self.kinds.join(", ")));
         let kind = match self.table.get("kind") {
             Some(kind) => seed.deserialize(Reader(kind)),
-            None => seed.deserialize(NoKind(self.kinds)),
+            // A table whose kind has a default asks for an option.
+            None => seed.deserialize(UnitDeserializer::new()).map_err(missing),
         };
         kind.map(|kind| (kind, self)).map_err(|error| error.below("kind"))
     }
@@ -311,7 +313,7 @@ impl<'de> de::VariantAccess<'de> for KindReader<'de> {
     type Error = ValueError;
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, ValueError> {
-        seed.deserialize(self)
+        seed.deserialize(TableReader { table: self.table, which: Which::Only(&[]) })
     }
 
     fn unit_variant(self) -> Result<(), ValueError> {
@@ -319,7 +321,7 @@ impl<'de> de::VariantAccess<'de> for KindReader<'de> {
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, ValueError> {
-        self.deserialize_any(visitor)
+        self.struct_variant(&[], visitor)
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -331,56 +333,14 @@ impl<'de> de::VariantAccess<'de> for KindReader<'de> {
     }
 }
 
-impl<'de> Deserializer<'de> for KindReader<'de> {
-    type Error = ValueError;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
-        visitor.visit_map(Entries::of(self.table, Which::Without("kind")))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        keys: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, ValueError> {
-        visitor.visit_map(Entries::of(self.table, Which::Only(keys)))
-    }
-
-    forward_to_deserialize_any! {
-        bool u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map identifier ignored_any enum
-    }
-}
-
-/// The kind of a table without one: perhaps it has a default.
-struct NoKind(&'static [&'static str]);
-
-impl<'de> Deserializer<'de> for NoKind {
-    type Error = ValueError;
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, ValueError> {
-        Err(ValueError::missing("", format!("one of {}", self.0.join(", "))))
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
-        visitor.visit_none()
-    }
-
-    forward_to_deserialize_any! {
-        bool u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 char str string bytes byte_buf unit unit_struct
-        newtype_struct seq tuple tuple_struct map identifier ignored_any enum struct
-    }
-}
-
-/// Some keys of a table.
+/// The keys of a table that are read.
 #[derive(Clone, Copy)]
 enum Which {
     /// Every one.
     All,
     /// All but one.
     Without(&'static str),
-    /// These alone.
+    /// Only these: the ones that a type has.
     Only(&'static [&'static str]),
 }
 
@@ -408,9 +368,19 @@ impl<'de> Deserializer<'de> for TableReader<'de> {
         visitor.visit_map(Entries::of(self.table, self.which))
     }
 
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        keys: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ValueError> {
+        let which = if matches!(self.which, Which::Only(_)) { Which::Only(keys) } else { self.which };
+        visitor.visit_map(Entries::of(self.table, which))
+    }
+
     forward_to_deserialize_any! {
         bool u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
     }
 }
 

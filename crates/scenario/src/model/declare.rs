@@ -247,6 +247,8 @@ pub(super) fn tagged_schema<const KINDS: usize>(
 ) -> Schema {
     let line = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n").trim().to_owned();
     let kinds: Vec<_> = tables.iter().map(|(kind, ..)| *kind).collect();
+    let summaries =
+        tables.iter().map(|(kind, summary, _)| format!(" {kind:?}: {summary}.")).collect::<String>();
     let alternatives = tables.map(|(kind, summary, mut table)| {
         table.insert("description".to_owned(), summary.into());
         let required = if default == Some(kind) { &[][..] } else { &["kind"] };
@@ -256,7 +258,8 @@ pub(super) fn tagged_schema<const KINDS: usize>(
         properties.expect("a table has keys").insert("kind".to_owned(), own.to_value());
         table
     });
-    let kind = json_schema!({ "type": "string", "enum": kinds, "description": line(about_kind) });
+    let kind =
+        json_schema!({ "type": "string", "enum": kinds, "description": line(about_kind) + &summaries });
     json_schema!({
         "description": line(about),
         "type": "object",

@@ -98,7 +98,7 @@ impl Classes {
 /// How many flows arrive, or how long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FlowCount {
-    /// So many.
+    /// This many flows.
     Flows(u64),
     /// As many as come in this time.
     For(Duration),
