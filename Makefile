@@ -1,26 +1,30 @@
 # `make demo` and `make test` need Rust and Python, and set up everything else themselves.
 .PHONY: demo test lint release lab instructions docs book python wheel dist
 
-# `farspan kernel` where its eBPF programs can be built: KERNEL= leaves it out, KERNEL=farspan-cli/kernel asks for it.
+# `make demo` builds the simulator with its reports, sweeps and plots. Everything else is built with these features as well, each by
+# its name: tests, lints and releases cover all of them. `farspan kernel` is among them where its eBPF programs can be built:
+# KERNEL= leaves it out, KERNEL=farspan-cli/kernel asks for it.
 KERNEL ?= $(shell command -v clang >/dev/null && test -e /usr/include/libelf.h -a -e /usr/include/zlib.h -a -e /usr/include/linux/bpf.h && echo farspan-cli/kernel)
-WITH_KERNEL = $(if $(KERNEL),--features $(KERNEL))
+FEATURES = farspan-cli/emu farspan-cli/import farspan-cli/ledger $(KERNEL)
+WITH_FEATURES = --features "$(FEATURES)"
 
 # The Python crate is named for its features alone: the wheel then finds everything built that it shares with the program.
 release:
-	cargo build --release --locked $(WITH_KERNEL) -p farspan-cli -p farspan-lab -p farspan-python --bin farspan --bin farspan-lab
+	cargo build --release --locked $(WITH_FEATURES) -p farspan-cli -p farspan-lab -p farspan-python --bin farspan --bin farspan-lab
 
 # The program of farspan's makers: benchmarks of single parts, pages that are made from the source.
 lab:
 	cargo build --release --locked -p farspan-lab
 
-demo: release
+demo:
+	cargo build --release --locked -p farspan-cli --bin farspan
 	$${CARGO_TARGET_DIR:-target}/release/farspan demo
 
 # Unit, property and golden tests, then the sans-IO crates without the standard library. Tests take the system's allocator
-# (no jemalloc, the only default feature that a program needs), and leave no incremental state.
+# (no jemalloc, the one default feature), and leave no incremental state.
 test: export CARGO_INCREMENTAL ?= 0
 test:
-	cargo test --workspace --no-default-features $(WITH_KERNEL) --locked
+	cargo test --workspace --no-default-features $(WITH_FEATURES) --locked
 	cargo check --locked --no-default-features -p farspan-units -p farspan-transport -p farspan-fabric
 
 # The Python package: the wheel, its tests with doctests and the docs' examples, types, style, notebooks. What the wheel
@@ -50,9 +54,9 @@ lint:
 	python3 tools/check_statements.py
 	python3 docs/test_tree.py
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --no-default-features $(WITH_KERNEL) --locked -- -D warnings
+	cargo clippy --workspace --all-targets --no-default-features $(WITH_FEATURES) --locked -- -D warnings
 	RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__ \
-	  RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --no-default-features $(WITH_KERNEL) --locked
+	  RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --no-default-features $(WITH_FEATURES) --locked
 
 # The pages and figures of the book that are made from the program and from a few small runs.
 docs: release
@@ -84,5 +88,5 @@ dist: export RUSTFLAGS = -C target-feature=+crt-static --cfg getrandom_backend="
 dist: export CARGO_PROFILE_RELEASE_STRIP = debuginfo
 dist:
 	rm -f out/dist/*.tar.gz
-	cargo build --release --locked $(WITH_KERNEL) --target $(RELEASE_TARGET) --target-dir $(BUILT)/dist -p farspan-cli --bin farspan
+	cargo build --release --locked $(WITH_FEATURES) --target $(RELEASE_TARGET) --target-dir $(BUILT)/dist -p farspan-cli --bin farspan
 	python3 tools/release.py program $(BUILT)/dist/$(RELEASE_TARGET)/release/farspan

@@ -133,7 +133,7 @@ def laid_out(binary, folder):
     for page in PAGES:
         text = (ROOT / page).read_text()
         (folder / page).write_text(absolute(text) if page.endswith(".md") else text)
-    (folder / "THIRD-PARTY.txt").write_text(third_parties(SYSTEM, "-p", "farspan-cli", "--features", "kernel"))
+    (folder / "THIRD-PARTY.txt").write_text(third_parties(SYSTEM, "-p", "farspan-cli", "--features", "emu,import,kernel,ledger"))
     (folder / "completions").mkdir()
     for shell, file in {"bash": "farspan.bash", "zsh": "_farspan", "fish": "farspan.fish"}.items():
         (folder / "completions" / file).write_text(output(binary, "completions", shell))

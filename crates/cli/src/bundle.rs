@@ -1,7 +1,7 @@
 //! `farspan bundle`.
 
+use crate::features::features;
 use crate::figure_runs::{RunningArgs, parameters, points, run_points, size};
-use crate::version::features;
 use crate::{Failure, Itself, reproduce};
 use clap::Args;
 use farspan_files::NewFile;
@@ -215,7 +215,7 @@ fn check(args: &BundleArgs, file: &Path, program: &Program) -> Result<(), Failur
     if args.running.json {
         output::json(&document(manifest, &this, &checked, &unlike_plan, seconds));
     } else {
-        output::text(&told(manifest, &this, &checked, &unlike_plan, seconds));
+        output::text(&text(manifest, &this, &checked, &unlike_plan, seconds));
     }
     match checked.differences.first() {
         None => Ok(()),
@@ -299,7 +299,7 @@ fn document(
     document
 }
 
-fn told(
+fn text(
     manifest: &Manifest,
     this: &Build,
     checked: &BundleCheck,

@@ -1,8 +1,10 @@
 //! `farspan check`.
 
-use crate::args::CheckArgs;
-use crate::offered::Offered;
+use crate::offered_load::Offered;
+use crate::scenario_args::ScenarioArgs;
+use crate::seeds::seed;
 use crate::{Failure, cost};
+use clap::Args;
 use farspan_metrics::Warned;
 use farspan_scenario::{Resolved, ScenarioError};
 use farspan_sweep::{Kind, Point, Sweep};
@@ -10,6 +12,20 @@ use farspan_terminal::output;
 use farspan_world::{Cost, PathFacts, Size, World};
 use std::panic::resume_unwind;
 use std::path::Path;
+
+/// Arguments of `check`.
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// The scenario, or a sweep.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Print only the summary and the cost, not the scenario itself
+    #[arg(long)]
+    pub brief: bool,
+    /// Seed of all random draws
+    #[arg(long, allow_negative_numbers = true, value_parser = seed)]
+    pub seed: Option<u64>,
+}
 
 /// Prints the resolved scenario, and as comments below it what it means and costs: the whole is a scenario again. Of a sweep: how many runs it
 /// has, and what they cost.

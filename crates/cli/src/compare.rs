@@ -1,7 +1,7 @@
 //! `farspan compare`.
 
 use crate::Failure;
-use crate::args::CompareArgs;
+use clap::Args;
 use farspan_metrics::{Measure, Unit};
 use farspan_report::{
     Comparison, Difference, Ratios, Side, Verdict, compare as paired, html, interval_name, load, pairs, write,
@@ -9,6 +9,24 @@ use farspan_report::{
 use farspan_terminal::format::{INFINITE, NONE, Table, or_infinite};
 use farspan_terminal::output;
 use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Arguments of `compare`.
+#[derive(Args, Debug)]
+pub struct CompareArgs {
+    /// Folders written by `farspan run --out`, or folders that contain them. Ratios are over the first
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// Compute ratios over this run instead of the first. Give its name in the table: a scheme, or more where one scheme has several runs
+    #[arg(long, value_name = "NAME")]
+    pub baseline: Option<String>,
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// Also write an HTML page
+    #[arg(short, long, alias = "out", value_name = "FILE.html")]
+    pub output: Option<PathBuf>,
+}
 
 /// Sets the runs of some folders side by side.
 pub fn compare(args: &CompareArgs) -> Result<(), Failure> {

@@ -1,9 +1,11 @@
 //! `farspan demo`: two scenarios, one of them with two first windows, each under the schemes that its paper sets side by side, as tables and as a page.
 
-use crate::args::{DemoArgs, Seeds};
+use crate::Failure;
 use crate::compare::{BEST, best, entry, notes, warnings};
 use crate::progress::run_all;
-use crate::{Failure, seeds};
+use crate::scenario_args::part;
+use crate::seeds::{self, Seeds, seed, seeds};
+use clap::Args;
 use farspan_report::{Arm, Comparison, Group, comparisons, groups, html, load, write};
 use farspan_scenario::value::SchemePart;
 use farspan_scenario::{Request, same_as};
@@ -15,6 +17,35 @@ use farspan_world::runner::{self, Job};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+
+/// Arguments of `demo`.
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// First seed
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = seed)]
+    pub seed: u64,
+    /// Seeds to use instead of each scenario's own: A..B (both ends included) or a list. A 95% interval needs six seeds
+    #[arg(long, value_name = "A..B", conflicts_with = "seed", value_parser = seeds)]
+    pub seeds: Option<Seeds>,
+    /// Set a key of every scenario; can be given several times
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+    /// Parts of each scenario's first scheme that its other schemes use too: recovery, balance, coding
+    #[arg(long, value_name = "PART[,PART]...", value_delimiter = ',', value_parser = part)]
+    pub same: Vec<SchemePart>,
+    /// Folder for the results of every run, and report.html
+    #[arg(short, long, alias = "output", value_name = "DIR", default_value = "farspan-demo")]
+    pub out: PathBuf,
+    /// Replace whatever is in the folder. Without it, only results of the same demo are replaced
+    #[arg(long)]
+    pub force: bool,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
 
 /// The page, in the folder of the results.
 const REPORT: &str = "report.html";

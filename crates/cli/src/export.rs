@@ -1,7 +1,7 @@
 //! `farspan export`.
 
 use crate::Failure;
-use crate::args::delay;
+use crate::import::delay;
 use clap::{Args, Subcommand};
 use farspan_formats::hpcc::FctNames;
 use farspan_scenario::unknown_name;

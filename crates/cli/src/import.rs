@@ -1,12 +1,110 @@
 //! `farspan import`.
 
 use crate::Failure;
-use crate::args::{CmArgs, HpccArgs, ImportArgs, ImportFormat, TopoArgs, unknown_format};
+use clap::{Args, Subcommand};
+use farspan_formats::cm::TimeUnit;
 use farspan_formats::{Format, cm, hpcc, htsim, list};
+use farspan_scenario::unknown_name;
 use farspan_terminal::format::counted;
 use farspan_terminal::output;
+use farspan_units::Duration;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+
+/// Arguments of `import`.
+#[derive(Args, Debug)]
+pub struct ImportArgs {
+    /// Whose workload.
+    #[command(subcommand)]
+    pub format: ImportFormat,
+}
+
+/// Whose workload to import.
+#[derive(Subcommand, Debug)]
+pub enum ImportFormat {
+    /// A connection matrix of htsim (.cm, .tm)
+    Cm(CmArgs),
+    /// A topology of htsim (.topo), as a topology file
+    Topo(TopoArgs),
+    /// Topology, flows and configuration of HPCC's simulator (ns-3) or SimAI's, as a scenario
+    Hpcc(HpccArgs),
+    /// Formats of later releases, and unknown ones.
+    #[command(external_subcommand)]
+    Other(Vec<String>),
+}
+
+/// The message for a format that cannot be imported.
+pub fn unknown_format(words: &[String]) -> String {
+    unknown_name("format", words.first().map_or("", String::as_str), &["cm", "hpcc", "topo"], &["goal"])
+}
+
+/// Arguments of `import cm`.
+#[derive(Args, Debug)]
+#[command(override_usage = "farspan import cm --time-unit <us|ps> [--nodes <N>] [-o <FILE>] <FILE>")]
+pub struct CmArgs {
+    /// The connection matrix
+    pub file: PathBuf,
+    /// Unit of `start`. The file does not name it, and htsim's programs differ: us for files of htsim_uec and
+    /// htsim_swift; ps for htsim_ndp, htsim_eqds, htsim_hpcc, htsim_roce and htsim's generators [required]
+    #[arg(long, value_name = "us|ps", value_parser = time_unit)]
+    pub time_unit: Option<TimeUnit>,
+    /// Number of hosts, if the file's `Nodes` is wrong or missing
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub nodes: Option<u32>,
+    /// File for the list: Parquet if it ends in .parquet, else CSV [default: CSV on standard output]
+    #[arg(short, long, alias = "out", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `import topo`.
+#[derive(Args, Debug)]
+pub struct TopoArgs {
+    /// The topology
+    pub file: PathBuf,
+    /// Build two sites of this topology, with this one-way delay between their border switches (htsim's -interdcDelay), such as 886500ns
+    #[arg(long, value_name = "TIME", value_parser = delay)]
+    pub wan_delay: Option<Duration>,
+    /// With --wan-delay: parallel links between the border switches
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "wan_delay", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub wan_links: u32,
+    /// With --wan-delay: parallel links from each switch of the highest tier to its border switch
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "wan_delay", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub core_border_links: u32,
+    /// File for the topology in TOML [default: standard output]
+    #[arg(short, long, alias = "out", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `import hpcc`.
+#[derive(Args, Debug)]
+pub struct HpccArgs {
+    /// The topology (topology.txt): nodes, switches and links
+    #[arg(value_name = "TOPOLOGY")]
+    pub topology: PathBuf,
+    /// The flows (flow.txt)
+    #[arg(value_name = "FLOWS")]
+    pub flows: PathBuf,
+    /// The configuration (config.txt). Only settings that farspan has are read: control, RED, buffers, faults, packets
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// File for the scenario. The topology and the flows are written beside it, as NAME-topology.toml and NAME-flows.csv.
+    /// Without it, the name is scenario.toml, and no existing file is replaced
+    #[arg(short, long, alias = "out", value_name = "FILE.toml")]
+    pub output: Option<PathBuf>,
+}
+
+fn time_unit(text: &str) -> Result<TimeUnit, String> {
+    match text {
+        "us" => Ok(TimeUnit::Us),
+        "ps" => Ok(TimeUnit::Ps),
+        _ => Err(unknown_name("time unit", text, &["us", "ps"], &[])),
+    }
+}
+
+/// A time.
+pub fn delay(text: &str) -> Result<Duration, String> {
+    text.parse::<Duration>().map_err(|error| error.to_string())
+}
 
 /// Whose constants an imported scenario takes, where they differ by scenario.
 const CONSTANTS: &str = "for --profile artifact, choose its constants with a line such as constants = \"uno/permutation\" at its head";

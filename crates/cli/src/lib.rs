@@ -14,36 +14,36 @@
 // These macros panic where nothing can be written: `output` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod args;
-mod ask_args;
 mod bench;
+#[cfg(feature = "ledger")]
 mod bundle;
 mod check;
+mod cli;
 mod compare;
 mod cost;
 mod demo;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "emu"))]
 mod emu;
-#[cfg(target_os = "linux")]
-mod emu_args;
+#[cfg(feature = "import")]
 mod export;
+mod features;
+#[cfg(feature = "ledger")]
 mod figure_runs;
+#[cfg(feature = "import")]
 mod import;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod kernel;
-#[cfg(all(target_os = "linux", not(feature = "kernel")))]
-mod kernel_absent;
-#[cfg(target_os = "linux")]
-mod kernel_args;
 mod list;
 mod new;
-mod offered;
+mod offered_load;
 mod plot;
 mod program;
 mod progress;
 mod report;
+#[cfg(feature = "ledger")]
 mod reproduce;
 mod run;
+mod scenario_args;
 mod schema;
 mod seeds;
 mod shell;
@@ -52,13 +52,10 @@ mod version;
 
 pub use farspan_scenario::{NamedControl, RegisterError};
 pub use program::Program;
-pub use sweep::{SweepPlan, Told};
+pub use sweep::{SweepPlan, SweepReport};
 
-#[cfg(all(target_os = "linux", not(feature = "kernel")))]
-use kernel_absent as kernel;
-
-use args::{Cli, Command};
 use clap::Parser;
+use cli::{Cli, Command};
 use farspan_scenario::ScenarioError;
 use farspan_terminal::output;
 use farspan_world::runner::RunError;
@@ -74,18 +71,20 @@ enum Failure {
     /// Failed while running: 1.
     Failed(String),
     /// A claim that the ledger holds no longer does, or a number of a bundle: 3.
+    #[cfg(feature = "ledger")]
     Unheld(String),
     /// An emulation was void: 6.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "emu"))]
     Void(String),
     /// A program cannot be run at an emulated host: 126 or 127, as shells have it.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "emu"))]
     Program(String, u8),
     /// Interrupted; what was written stays readable: 130.
     Interrupted,
     /// A sweep was interrupted; its whole runs stay: 130.
     InterruptedSweep,
     /// The runs of a figure were interrupted: 130.
+    #[cfg(feature = "ledger")]
     InterruptedFigure {
         /// Whether whole ones stay.
         kept: bool,
@@ -99,16 +98,19 @@ impl Failure {
         match self {
             Self::Failed(message) => (message, 1),
             Self::BadInput(message) => (message, 2),
+            #[cfg(feature = "ledger")]
             Self::Unheld(message) => (message, 3),
-            #[cfg(target_os = "linux")]
+            #[cfg(all(target_os = "linux", feature = "emu"))]
             Self::Void(message) => (message, 6),
-            #[cfg(target_os = "linux")]
+            #[cfg(all(target_os = "linux", feature = "emu"))]
             Self::Program(message, code) => (message, code),
             Self::Interrupted => ("interrupted; the results so far are marked partial".to_owned(), 130),
             Self::InterruptedSweep => ("interrupted; run the same command again to continue".to_owned(), 130),
+            #[cfg(feature = "ledger")]
             Self::InterruptedFigure { kept: true } => {
                 ("interrupted; complete runs are kept, and --resume skips them".to_owned(), 130)
             }
+            #[cfg(feature = "ledger")]
             Self::InterruptedFigure { kept: false } => ("interrupted; nothing was compared".to_owned(), 130),
             Self::Bug(bug) => (bug.to_string(), 101),
         }
@@ -158,7 +160,7 @@ pub struct Itself<'a> {
 pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &Itself<'_>) -> u8 {
     let words: Vec<OsString> = args.into_iter().collect();
     let parsed = parse(words.iter().cloned());
-    parsed.and_then(|cli| guarded(|| dispatch(cli.command, &words, itself))).map_or_else(|code| code, |()| 0)
+    parsed.and_then(|cli| guarded(|| cli.command.run(&words, itself))).map_or_else(|code| code, |()| 0)
 }
 
 /// The sweep that the arguments of `farspan sweep` ask for, its folder not touched yet: for who runs it elsewhere.
@@ -172,12 +174,12 @@ pub fn sweep_plan(args: impl IntoIterator<Item = OsString>) -> Result<SweepPlan,
     }
 }
 
-/// Writes `report.html` into the folder of a sweep that has ended, and gives what the command says of it.
+/// Writes `report.html` into the folder of a sweep that has ended, and gives the texts that the command prints.
 ///
 /// # Errors
 /// If the runs cannot be read, or the page cannot be written.
-pub fn sweep_told(out: &Path) -> Result<Told, String> {
-    sweep::told(out).map_err(|failure| failure.message_and_code().0)
+pub fn sweep_report(out: &Path) -> Result<SweepReport, String> {
+    sweep::report(out).map_err(|failure| failure.message_and_code().0)
 }
 
 /// The arguments; an error has been printed, and gives the exit code.
@@ -202,37 +204,4 @@ fn guarded<T>(command: impl FnOnce() -> Result<T, Failure>) -> Result<T, u8> {
         }
         code
     })
-}
-
-fn dispatch(command: Command, words: &[OsString], itself: &Itself<'_>) -> Result<(), Failure> {
-    match command {
-        Command::Demo(demo) => demo::demo(&demo),
-        Command::Run(run) => run::run(&run, itself),
-        Command::List(list) => list::list(&list),
-        Command::Check(check) => check::check(&check),
-        Command::New(new) => new::new(&new),
-        Command::Schema(schema) => {
-            schema::schema(&schema);
-            Ok(())
-        }
-        Command::Bench(bench) => bench::bench(&bench, itself.words),
-        Command::Compare(compare) => compare::compare(&compare),
-        Command::Report(report) => report::report(&report),
-        Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, itself),
-        Command::Bundle(bundle) => bundle::bundle(&bundle, itself),
-        Command::Sweep(sweep) => sweep::sweep(&sweep, words, itself),
-        Command::Plot(plot) => plot::plot(&plot),
-        Command::Import(import) => import::import(&import),
-        Command::Export(export) => export::export(&export),
-        #[cfg(target_os = "linux")]
-        Command::Emu(emu) => emu::emu(&emu, itself),
-        #[cfg(target_os = "linux")]
-        Command::Kernel(kernel) => kernel::kernel(&kernel),
-        Command::Completions(completions) => {
-            shell::completions(&completions);
-            Ok(())
-        }
-        Command::Man(man) => shell::man(&man),
-        Command::Other(words) => Err(Failure::BadInput(args::unknown_command(&words))),
-    }
 }

@@ -1,12 +1,25 @@
 //! `farspan list`.
 
 use crate::Failure;
-use crate::args::ListArgs;
-use farspan_ledger::{items, kinds};
-use farspan_scenario::catalog::Item;
+use clap::Args;
+#[cfg(feature = "ledger")]
+use farspan_ledger::items;
+use farspan_scenario::catalog::{Item, KINDS};
 use farspan_terminal::format::Table;
 use farspan_terminal::output;
 
+/// Arguments of `list`.
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    /// schemes, congestion, balance, coding, queues, topologies, workloads, scenarios or figures. Without it, the kinds are listed
+    pub kind: Option<String>,
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The kind of list that has the figures.
+const FIGURES: &str = "figures";
 /// Columns of a terminal that a list fits into.
 const WIDTH: usize = 110;
 /// The most columns of a source whose words are no longer.
@@ -26,6 +39,42 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
     }
     output::text(&if listed.is_empty() { "none in this release\n".to_owned() } else { text(&listed) });
     Ok(())
+}
+
+/// Everything of a kind.
+#[cfg(not(feature = "ledger"))]
+fn items(kind: &str) -> Result<Vec<Item>, String> {
+    use farspan_scenario::{catalog::catalog, unknown_name};
+    let missing = || match kind {
+        FIGURES => "the figures of papers are not in this build: run `make release` in a checkout of farspan"
+            .to_owned(),
+        _ => unknown_name("kind of list", kind, KINDS, &[]),
+    };
+    catalog(kind).ok_or_else(missing)
+}
+
+/// The kinds of lists, and what is in each.
+fn kinds() -> Vec<Item> {
+    let what = |kind: &str| match kind {
+        "schemes" => "congestion control with path selection, recovery, coding and settings of ports",
+        "congestion" => "congestion controls, a part of schemes",
+        "balance" => "path selectors, a part of schemes",
+        "coding" => "erasure codes, a part of schemes",
+        "queues" => "markers, overflow rules and buffers, the parts of a port",
+        "topologies" => "kinds of networks",
+        "workloads" => "kinds of traffic, mixes and distributions of sizes",
+        "scenarios" => "built-in scenarios, for run, check and sweep",
+        FIGURES => "figures of papers, for reproduce",
+        _ => unreachable!("every kind says what it is"),
+    };
+    let figures = if cfg!(feature = "ledger") { &[FIGURES][..] } else { &[] };
+    let item = |kind: &&str| Item {
+        name: (*kind).to_owned(),
+        summary: what(kind).to_owned(),
+        source: String::new(),
+        available: true,
+    };
+    KINDS.iter().chain(figures).map(item).collect()
 }
 
 /// A table that fits into a terminal: what is too long goes on in the next line.
@@ -73,6 +122,7 @@ mod tests {
     #[test]
     fn every_list_fits_into_a_terminal_and_loses_no_word() {
         for kind in kinds() {
+            assert!(!kind.summary.is_empty(), "{kind:?}");
             let items = items(&kind.name).unwrap();
             let text = text(&items);
             let longest = text.lines().map(|line| line.chars().count()).max().unwrap();

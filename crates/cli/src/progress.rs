@@ -124,19 +124,13 @@ pub struct SweepDisplay<'a> {
 }
 
 impl<'a> SweepDisplay<'a> {
-    /// On standard error, unless quiet.
-    pub fn new(quiet: bool) -> Self {
+    /// On standard error, unless quiet. `announce` is called with the runs before the first of them.
+    pub fn new(quiet: bool, announce: Option<&'a Announce<'a>>) -> Self {
         let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
             let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs  {msg}");
             ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Self { bar, quiet, announce: None, began: OnceLock::new(), last_line: Mutex::new(now()) }
-    }
-
-    /// Calls this with the runs before the first of them.
-    pub fn announcing(mut self, announce: &'a Announce<'a>) -> Self {
-        self.announce = Some(announce);
-        self
+        Self { bar, quiet, announce, began: OnceLock::new(), last_line: Mutex::new(now()) }
     }
 
     /// From the estimated packet-hops of the runs that are done: the longest come first.

@@ -1,10 +1,22 @@
 //! `farspan report`, and the report that a run with `--out` leaves.
 
 use crate::Failure;
-use crate::args::ReportArgs;
+use clap::Args;
 use farspan_report::{ReportError, write_report};
 use farspan_terminal::output;
 use std::path::Path;
+use std::path::PathBuf;
+
+/// Arguments of `report`.
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// A folder written by `farspan run --out`, or a folder that contains such folders
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// The page to write [default: report.html in the folder]
+    #[arg(short, long, alias = "out", value_name = "FILE.html")]
+    pub output: Option<PathBuf>,
+}
 
 impl From<ReportError> for Failure {
     fn from(error: ReportError) -> Self {

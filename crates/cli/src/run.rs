@@ -1,9 +1,11 @@
 //! `farspan run`.
 
-use crate::args::{RunArgs, Seeds};
-use crate::offered::Offered;
+use crate::offered_load::Offered;
 use crate::progress::{end_with_stdin, run_all};
-use crate::{Failure, Itself, cost, report, seeds, sweep};
+use crate::scenario_args::AskArgs;
+use crate::seeds::{self, Seeds, seed, seeds};
+use crate::{Failure, Itself, cost, report, sweep};
+use clap::Args;
 use farspan_metrics::{
     Acted, Collective, FaultyLinks, Fct, Goodput, Pfc, ProxySummary, Summary, first_round_trip, measures,
 };
@@ -16,9 +18,56 @@ use farspan_terminal::format::{
 use farspan_terminal::interrupt::{catch_interrupts, interrupted};
 use farspan_terminal::output;
 use farspan_world::EngineKind;
+use farspan_world::runner::engine;
 use farspan_world::runner::{self, Job, seeds_document, threaded, unfinished};
 use farspan_world::write;
 use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Arguments of `run`.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// A file, or the name of a built-in scenario (`farspan list scenarios`)
+    pub scenario: String,
+    /// Schemes, values and axes.
+    #[command(flatten)]
+    pub ask: AskArgs,
+    /// Seed of all random draws
+    #[arg(long, conflicts_with = "seeds", allow_negative_numbers = true, value_parser = seed)]
+    pub seed: Option<u64>,
+    /// Several seeds: A..B (both ends included) or a list, such as 1,2,5. --seeds 5 is the single seed 5; --seeds 1..5 is
+    /// five seeds. A 95% interval needs six seeds
+    #[arg(long, value_name = "A..B", value_parser = seeds)]
+    pub seeds: Option<Seeds>,
+    /// Maximum number of threads. The windowed engine uses at most one per site or pod. The result does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: u16,
+    /// Engine: windowed (fast) or oracle (simple and slow). Both give the same result
+    #[arg(long, value_name = "NAME", default_value = "windowed", value_parser = engine)]
+    pub engine: EngineKind,
+    /// Folder for summary.json, scenario.toml, the Parquet tables and report.html. With several schemes or --grid it is a
+    /// sweep's folder, and complete runs in it are skipped [default of a sweep: the scenario's name]
+    #[arg(short, long, alias = "output", value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Replace whatever is in --out. Without it, only results of the same scenario, scheme, profile and seeds are replaced
+    #[arg(long)]
+    pub force: bool,
+    /// Log the events of flows as qlog in DIR/trace: flow=17,20..29, tag=NAME or class=inter; can be given several times
+    #[arg(long, value_name = "FLOWS")]
+    pub trace: Vec<String>,
+    /// Capture the packets of ports in DIR/trace/ports.pcapng: a port's name or a pattern, such as 'tor0->*'; can be given several times
+    #[arg(long, value_name = "PORT")]
+    pub pcap: Vec<String>,
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub quiet: bool,
+    /// End when standard input does: what started this run has ended
+    #[arg(long, hide = true)]
+    pub end_with_stdin: bool,
+}
 
 /// Runs a scenario, for one seed or several; under several schemes, or with a grid, as a sweep.
 pub fn run(args: &RunArgs, itself: &Itself<'_>) -> Result<(), Failure> {

@@ -1,7 +1,15 @@
 //! `farspan schema`.
 
-use crate::args::SchemaArgs;
+use clap::Args;
 use farspan_terminal::output;
+
+/// Arguments of `schema`.
+#[derive(Args, Debug)]
+pub struct SchemaArgs {
+    /// Print the JSON Schema of topology files
+    #[arg(long)]
+    pub topology: bool,
+}
 
 /// Prints every key.
 pub fn schema(args: &SchemaArgs) {

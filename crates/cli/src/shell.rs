@@ -1,8 +1,7 @@
 //! `farspan completions` and `farspan man`: what a shell and its reader know of the command.
 
 use crate::Failure;
-use crate::args::Cli;
-use clap::{Args, CommandFactory, ValueEnum};
+use clap::{Args, Command, ValueEnum};
 use clap_complete::Shell;
 use farspan_scenario::unknown_name;
 use farspan_terminal::output;
@@ -34,17 +33,16 @@ fn shell(text: &str) -> Result<Shell, String> {
 }
 
 /// Prints the completions of a shell.
-pub fn completions(args: &CompletionsArgs) {
+pub fn completions(args: &CompletionsArgs, command: &mut Command) {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "farspan", &mut script);
+    clap_complete::generate(args.shell, command, "farspan", &mut script);
     output::text(&String::from_utf8_lossy(&script));
 }
 
 /// Writes a page for the command and for each of its own.
-pub fn man(args: &ManArgs) -> Result<(), Failure> {
+pub fn man(args: &ManArgs, mut command: Command) -> Result<(), Failure> {
     let folder = args.folder.as_ref().or(args.out.as_ref()).expect("clap demands one of them");
     std::fs::create_dir_all(folder).map_err(|source| SaveError::Io { path: folder.clone(), source })?;
-    let mut command = Cli::command();
     command.build();
     let mut pages = 0;
     page(&command, folder, &mut pages)?;
@@ -56,7 +54,7 @@ pub fn man(args: &ManArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn page(command: &clap::Command, folder: &std::path::Path, pages: &mut usize) -> Result<(), Failure> {
+fn page(command: &Command, folder: &std::path::Path, pages: &mut usize) -> Result<(), Failure> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     let mut text = Vec::new();
     let page_of = clap_mangen::Man::new(command.clone());

@@ -1,10 +1,11 @@
 //! `farspan sweep`.
 
-use crate::args::{Seeds, seed, seeds};
-use crate::ask_args::AskArgs;
 use crate::compare::page as compare_page;
 use crate::progress::SweepDisplay;
-use crate::{Failure, Itself, cost, report, seeds};
+use crate::report::beside;
+use crate::scenario_args::AskArgs;
+use crate::seeds::{self, Seeds, seed, seeds};
+use crate::{Failure, Itself, cost};
 use clap::Args;
 use farspan_report::{Comparison, comparisons, groups, load};
 use farspan_scenario::{ScenarioError, unknown_name};
@@ -195,26 +196,26 @@ pub fn run(plan: &SweepPlan, itself: &Itself<'_>) -> Result<(), Failure> {
         let left = cost::Batch { count, at_a_time: options.jobs, threads: 1 };
         cost::announce(&point.resolved, &world, left, false);
     }
-    let display = SweepDisplay::new(plan.quiet);
+    let display = SweepDisplay::new(plan.quiet, None);
     let finished = execute(&sweep.points, &store, &options, &display)?;
     drop(display);
     let rows = rows(&sweep.points, &store, &finished);
     write_data_set(&store, &rows)?;
     let reused = finished.iter().filter(|finished| finished.reused).count();
     let counts = Counts::of(&rows);
-    let told = match counts.done > 0 && counts.not_run == 0 {
-        true => told(out)?,
-        false => Told::default(),
+    let report = match counts.done > 0 && counts.not_run == 0 {
+        true => self::report(out)?,
+        false => SweepReport::default(),
     };
     // Tables say what their runs warn of.
-    if plan.json || told.tables.is_empty() {
+    if plan.json || report.tables.is_empty() {
         notes(&sweep.points, &finished).iter().for_each(|note| output::note(note));
     }
     if plan.json {
         let seconds = began.elapsed().as_secs_f64();
-        output::json(&document(out, &rows, counts, (reused, seconds), &told.comparisons));
+        output::json(&document(out, &rows, counts, (reused, seconds), &report.comparisons));
     } else {
-        output::text(&(told.tables + &text(out, sweep, counts, reused) + &told.ending));
+        output::text(&(report.tables + &text(out, sweep, counts, reused) + &report.ending));
     }
     match first_failure(&rows) {
         _ if interrupted() && counts.not_run > 0 => Err(Failure::InterruptedSweep),
@@ -256,7 +257,7 @@ const MOST_TABLES: usize = 4;
 
 /// The texts about a sweep that has ended.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct SweepReport {
     /// Its tables, if they are few.
     pub tables: String,
     /// Where its report is, and how to see the tables otherwise.
@@ -266,8 +267,8 @@ pub struct Told {
 }
 
 /// Writes the report of a sweep that has ended.
-pub fn told(out: &Path) -> Result<Told, Failure> {
-    report::beside(out)?;
+pub fn report(out: &Path) -> Result<SweepReport, Failure> {
+    beside(out)?;
     let folder = out.display();
     let ending = format!("report: {folder}/report.html; run again: farspan sweep {folder}/sweep.toml\n");
     let groups = groups(load(&[out.to_owned()])?);
@@ -275,19 +276,21 @@ pub fn told(out: &Path) -> Result<Told, Failure> {
         let lone = format!(
             "no table: each point has one scheme; plot the runs: farspan plot {folder} --x KEY --y FIELD\n"
         );
-        return Ok(Told { ending: ending + &lone, ..Told::default() });
+        return Ok(SweepReport { ending: ending + &lone, ..SweepReport::default() });
     }
     Ok(match comparisons(&groups) {
         Ok(comparisons) if comparisons.len() <= MOST_TABLES => {
             let tables = comparisons.iter().map(|comparison| compare_page(comparison) + "\n").collect();
-            Told { tables, ending, comparisons }
+            SweepReport { tables, ending, comparisons }
         }
         Ok(comparisons) => {
             let more =
                 format!("{} comparisons; show their tables: farspan compare {folder}\n", comparisons.len());
-            Told { tables: String::new(), ending: ending + &more, comparisons }
+            SweepReport { tables: String::new(), ending: ending + &more, comparisons }
         }
-        Err(error) => Told { ending: format!("{ending}no table: {error}\n"), ..Told::default() },
+        Err(error) => {
+            SweepReport { ending: format!("{ending}no table: {error}\n"), ..SweepReport::default() }
+        }
     })
 }
 

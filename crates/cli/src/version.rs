@@ -1,10 +1,7 @@
 //! The words of `farspan -V` and `farspan --version`.
 
+use crate::features::features;
 use std::sync::LazyLock;
-
-/// Features that a build can be without, and whether this one has them.
-const FEATURES: [(&str, bool); 2] =
-    [("emu", cfg!(target_os = "linux")), ("kernel", cfg!(all(target_os = "linux", feature = "kernel")))];
 
 /// The release, and the commit that results of this program name.
 pub fn short() -> &'static str {
@@ -18,11 +15,6 @@ pub fn long() -> &'static str {
     static VERSION: LazyLock<String> =
         LazyLock::new(|| format!("{}\nfeatures: {}\nmissing: {}", short(), listed(true), listed(false)));
     &VERSION
-}
-
-/// The names of the features that are built in, or of those that are not.
-pub fn features(built_in: bool) -> impl Iterator<Item = &'static str> {
-    FEATURES.into_iter().filter(move |(_, is)| *is == built_in).map(|(name, _)| name)
 }
 
 fn listed(built_in: bool) -> String {

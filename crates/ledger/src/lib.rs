@@ -37,7 +37,7 @@ pub use bundle::{
     Build, Bundle, BundleCheck, BundleError, BundledRun, ClaimPair, Difference, LoadError, Manifest,
     ManifestRun, PackError, RunPair, Tolerance,
 };
-pub use catalog::{SelectionError, figures, items, kinds, papers, select};
+pub use catalog::{SelectionError, figures, items, papers, select};
 pub use computed::{Event, FlowsMeasure, Level, Moment, Period, SeriesMeasure, Subject};
 pub use error::FigureError;
 pub use figure::{

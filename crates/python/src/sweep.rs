@@ -176,8 +176,9 @@ pub fn sweep_plan(py: Python<'_>, args: Vec<OsString>) -> PyResult<Asked> {
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
 pub fn sweep_told(py: Python<'_>, out: PathBuf) -> PyResult<(String, String, String)> {
-    let told = error::guarded(py, || farspan_cli::sweep_told(&out))?;
-    told.map(|told| (told.tables, told.ending, json!(told.comparisons).to_string()))
+    let report = error::guarded(py, || farspan_cli::sweep_report(&out))?;
+    report
+        .map(|report| (report.tables, report.ending, json!(report.comparisons).to_string()))
         .map_err(|message| error::failed(py, &message))
 }
 

@@ -43,6 +43,29 @@ fn bad_input_exits_with_2_and_says_place_and_cure() {
         (&["compare", "no-such-folder"], "no-such-folder: is not a folder", "farspan run --out"),
         (&["report", &folder.path("")], "no run in this folder or below", "summary.json"),
         (&["report", &text], "bad.toml: is not a folder", "farspan run --out"),
+        (&["rnu", "a"], "rnu", "did you mean \"run\""),
+    ];
+    refused(cases);
+}
+
+/// Each command ends with 2, and says a place and a cure.
+fn refused(cases: &[(&[&str], &str, &str)]) {
+    for (arguments, place, cure) in cases {
+        let output = farspan(arguments);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        assert!(message.contains(place) && message.contains(cure), "{arguments:?}: {message}");
+        assert!(!message.contains("panicked") && output.stdout.is_empty(), "{arguments:?}: {message}");
+    }
+}
+
+#[cfg(feature = "import")]
+#[test]
+fn a_bad_import_exits_with_2_and_says_place_and_cure() {
+    let folder = Folder::new("bad-import");
+    let text = folder.path("bad.toml");
+    std::fs::write(&text, "[topology]\nk = 4\n").unwrap();
+    refused(&[
         (&["import", "goal", "a"], "format \"goal\"", "not in this release; available: cm, hpcc"),
         (&["import", "cmm", "a"], "cmm", "did you mean \"cm\""),
         (
@@ -62,15 +85,7 @@ fn bad_input_exits_with_2_and_says_place_and_cure() {
             "connection matrix",
         ),
         (&["import", "cm", &text, "--time-unit", "us"], &text, "has no connections"),
-        (&["rnu", "a"], "rnu", "did you mean \"run\""),
-    ];
-    for (arguments, place, cure) in cases {
-        let output = farspan(arguments);
-        let message = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
-        assert!(message.contains(place) && message.contains(cure), "{arguments:?}: {message}");
-        assert!(!message.contains("panicked") && output.stdout.is_empty(), "{arguments:?}: {message}");
-    }
+    ]);
 }
 
 #[test]
@@ -205,6 +220,7 @@ fn lists_and_the_schema_are_documents() {
         "topologies",
         "workloads",
         "scenarios",
+        #[cfg(feature = "ledger")]
         "figures",
     ] {
         let items = document(&["list", kind, "--json"]);
@@ -214,6 +230,7 @@ fn lists_and_the_schema_are_documents() {
     assert_eq!(document(&["schema"])["type"], "object");
 }
 
+#[cfg(feature = "ledger")]
 #[test]
 fn reproduce_gives_a_document_and_pages_and_refuses_bad_input() {
     let folder = Folder::new("reproduce");
@@ -628,7 +645,7 @@ fn shells_and_man_know_every_command() {
     let output = farspan(&["man", &pages]);
     assert!(stdout(&output).contains("pages to"), "{}", stderr(&output));
     for (page, words) in
-        [("farspan.1", "completions"), ("farspan-run.1", "force"), ("farspan-import-cm.1", "nodes")]
+        [("farspan.1", "completions"), ("farspan-run.1", "force"), ("farspan-bench-sim.1", "repeat")]
     {
         let text = std::fs::read_to_string(folder.0.join("man").join(page)).unwrap();
         assert!(text.starts_with(".ie") || text.contains(".TH"), "{page}");

@@ -38,6 +38,16 @@ impl Drop for Folder {
     }
 }
 
+/// A topology of htsim.
+#[cfg(feature = "import")]
+const TOPOLOGY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/topo/three-tiers");
+
+/// A small connection matrix of htsim.
+#[cfg(feature = "import")]
+fn matrix(folder: &Folder) -> String {
+    folder.write("a.cm", "Nodes 4\nConnections 1\n0->1 id 1 start 0 size 1000\n")
+}
+
 fn command(arguments: &[String]) -> Command {
     let mut command = Command::new(BINARY);
     // A panic would be longer with it, and hidden by nothing.
@@ -61,7 +71,6 @@ fn full() -> File {
 /// as `run` does.
 fn commands(folder: &Folder) -> Vec<Vec<String>> {
     let path = |name: &str| folder.path(name);
-    let matrix = folder.write("a.cm", "Nodes 4\nConnections 1\n0->1 id 1 start 0 size 1000\n");
     let sweep = folder.write(
         "s.toml",
         "scenario = 'bench/fat-tree'\n[grid]\n'topology.k' = 4\n'workload.flow_size' = ['4KiB']\n",
@@ -73,7 +82,8 @@ fn commands(folder: &Folder) -> Vec<Vec<String>> {
         assert!(output.status.success(), "{}", stderr(&output));
     }
     let plain = [
-        words(&["import", "cm", &matrix, "--time-unit", "ps"]),
+        #[cfg(feature = "import")]
+        words(&["import", "cm", &matrix(folder), "--time-unit", "ps"]),
         words(&["list", "schemes"]),
         words(&["list", "scenarios", "--json"]),
         words(&["schema"]),
@@ -97,6 +107,7 @@ fn commands(folder: &Folder) -> Vec<Vec<String>> {
             "--set",
             SIZE,
         ]),
+        #[cfg(feature = "ledger")]
         words(&["reproduce", "uno/fig13a", "--size", "smoke", "--quiet", "--out", &path("figure")]),
         words(&["--help"]),
         words(&["run", "--help"]),
@@ -200,15 +211,15 @@ fn a_disk_that_is_full_ends_a_run_and_leaves_no_result() {
 fn a_device_is_written_to_and_stays_one() {
     use std::os::unix::fs::FileTypeExt as _;
     let folder = Folder::new("device");
-    let matrix = folder.write("a.cm", "Nodes 4\nConnections 1\n0->1 id 1 start 0 size 1000\n");
-    let topo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/topo/three-tiers");
     let results = folder.path("results");
     let run = words(&[&["run", "uno/incast-mixed", "--out", &results], &SMALL[..]].concat());
     assert!(command(&run).output().unwrap().status.success());
     for arguments in [
-        &["import", "cm", &matrix, "--time-unit", "ps", "-o"][..],
-        &["import", "topo", topo, "-o"],
-        &["report", &results, "-o"],
+        &["report", &results, "-o"][..],
+        #[cfg(feature = "import")]
+        &["import", "cm", &matrix(&folder), "--time-unit", "ps", "-o"],
+        #[cfg(feature = "import")]
+        &["import", "topo", TOPOLOGY, "-o"],
     ] {
         // Symbolic links, so that a command that replaces them harms no other test.
         for (device, code) in [("/dev/full", 1), ("/dev/null", 0)] {
@@ -286,7 +297,9 @@ fn what_there_is_no_memory_for_is_refused_before_it_is_spent() {
     for (arguments, place, cure) in [
         (&["run", "/dev/zero"][..], "/dev/zero: neither a built-in", "it is a device"),
         (&["run", &list], "list.toml:6:8: workload[0].file: /dev/zero", "it is a device"),
+        #[cfg(feature = "import")]
         (&["import", "cm", "/dev/zero", "--time-unit", "ps"], "/dev/zero: ", "it is a device"),
+        #[cfg(feature = "import")]
         (&["import", "topo", "/dev/zero"], "/dev/zero: ", "it is a device"),
         (&["sweep", "/dev/zero"], "/dev/zero: ", "it is a device"),
         (&[&steady[..], &["workload.flows=4000000000"]].concat(), "workload.flows", "ask for fewer flows"),

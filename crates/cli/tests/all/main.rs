@@ -1,20 +1,22 @@
 //! The command's tests: one binary, a module a subject.
 #![allow(clippy::unwrap_used, reason = "a test says by failing")]
 
+mod absent;
 mod book;
+#[cfg(feature = "ledger")]
 mod bundle;
 mod command;
 mod common;
 mod demo;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "emu"))]
 mod emu;
+#[cfg(feature = "import")]
 mod import;
+#[cfg(feature = "import")]
 mod invalid;
 mod io;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod kernel;
-#[cfg(all(target_os = "linux", not(feature = "kernel")))]
-mod kernel_absent;
 mod links;
 mod new_control;
 mod notation;
@@ -22,4 +24,4 @@ mod plot;
 mod setup;
 mod several;
 mod sweep;
-mod told;
+mod texts;

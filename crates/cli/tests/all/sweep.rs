@@ -315,6 +315,7 @@ fn a_long_sweep_says_first_what_it_costs() {
     assert_eq!(last, "farspan: interrupted; run the same command again to continue");
 }
 
+#[cfg(feature = "ledger")]
 #[test]
 fn a_full_figure_says_once_what_is_left_of_it() {
     let folder = Folder::new("full");

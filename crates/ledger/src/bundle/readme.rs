@@ -56,7 +56,7 @@ fn steps(bundle: &Bundle) -> String {
     format!(
         "## Run it again\n\n\
          1. Install farspan {} (commit {}). `farspan --version` prints both.\n   \
-         From its source: `git checkout {}`, then `cargo build --release --locked -p farspan-cli --bin farspan`.\n   \
+         From its source: `git checkout {}`, then `cargo build --release --locked -p farspan-cli --features ledger --bin farspan`.\n   \
          A check needs no network, no GPU and no root.\n\
          2. Run `farspan bundle --check FILE`, where FILE is the archive that holds this page. It does {} again, and compares\n   \
          every number. It took {:.1} s of one core where the bundle was made. More cores share that: `--jobs N`.\n\

@@ -1,6 +1,7 @@
 //! The arguments of `farspan emu`.
 
-use crate::args::{ScenarioArgs, seed};
+use crate::scenario_args::ScenarioArgs;
+use crate::seeds::seed;
 use clap::{Args, Subcommand};
 use farspan_units::{Bytes, Duration};
 use std::ffi::OsString;

@@ -1,9 +1,12 @@
 //! `farspan kernel`: congestion controls and phantom queues in the kernel, from the command line.
 
 use crate::Failure;
-use crate::args::{
-    KernelArgs, KernelInstallArgs, KernelMarkArgs, KernelPart, KernelRemoveArgs, KernelStatusArgs,
-    KernelUpdateArgs,
+mod args;
+
+pub use args::KernelArgs;
+
+use args::{
+    KernelInstallArgs, KernelMarkArgs, KernelPart, KernelRemoveArgs, KernelStatusArgs, KernelUpdateArgs,
 };
 use farspan_kernel::{
     Attached, Control, InstallError, Installed, MarkError, Missing, Name, NameError, Namespace,

@@ -1,10 +1,14 @@
 //! `farspan emu`: the life of an emulation, from the command line.
 
-use crate::args::{
-    EmuArgs, EmuDownArgs, EmuExecArgs, EmuPart, EmuServeArgs, EmuStatusArgs, EmuTcpFlowsArgs,
-    EmuTcpMessagesArgs, EmuTcpPart, EmuUdpArgs, EmuUpArgs,
-};
+mod args;
+
+pub use args::EmuArgs;
+
 use crate::{Failure, Itself, report};
+use args::{
+    EmuDownArgs, EmuExecArgs, EmuPart, EmuServeArgs, EmuStatusArgs, EmuTcpFlowsArgs, EmuTcpMessagesArgs,
+    EmuTcpPart, EmuUdpArgs, EmuUpArgs,
+};
 use farspan_emu::{
     ChoiceError, DownError, ExecError, Facts, Flows, Messages, Name, NameError, PathTable, Relay, RelayError,
     RelaySummary, Session, State, Status, UpError, check, choose, fits, settle,

@@ -1,10 +1,50 @@
-//! The arguments by which `run` and `sweep` ask for several runs.
+//! The arguments that choose a scenario, and what changes it: one run's, and those of `run` and `sweep`, which may ask for several.
 
-use crate::args::Seeds;
+use crate::seeds::Seeds;
 use clap::Args;
 use farspan_scenario::Request;
 use farspan_scenario::value::SchemePart;
 use farspan_sweep::{Ask, split};
+
+/// Which scenario, and what changes it.
+#[derive(Args, Debug)]
+pub struct ScenarioArgs {
+    /// A file, or the name of a built-in scenario (`farspan list scenarios`)
+    pub scenario: String,
+    /// Scheme: a built-in name (`farspan list schemes`), CC+LB, or A/B (A inside a datacenter, B between datacenters)
+    #[arg(long, value_name = "NAME", value_parser = one_scheme)]
+    pub scheme: Option<String>,
+    /// Set of constants: paper, or artifact (those of the published code; also called published-code)
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Set a key of the scenario; can be given several times
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+}
+
+impl ScenarioArgs {
+    /// The first option that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("--scheme", self.scheme.is_some()),
+            ("--profile", self.profile.is_some()),
+            ("--set", !self.set.is_empty()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+
+    /// The request that they make.
+    pub fn request(&self, seed: Option<u64>) -> Request {
+        Request {
+            scenario: self.scenario.clone(),
+            scheme: self.scheme.clone(),
+            profile: self.profile.clone(),
+            seed,
+            set: self.set.clone(),
+            ..Request::default()
+        }
+    }
+}
 
 /// Schemes, values and axes of a scenario.
 #[derive(Args, Debug)]
