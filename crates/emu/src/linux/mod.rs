@@ -10,6 +10,7 @@ mod processor;
 mod recorder;
 mod relay;
 mod session;
+mod socket;
 mod state;
 mod sys;
 mod tcp;

@@ -2,6 +2,7 @@
 //! from one host to another, and goes on to an address; answers come back the same way.
 
 use super::clock::{Clock, timespec};
+use super::socket::Socket;
 use super::sys::run_in_real_time;
 use super::tun_loop::PRIORITY;
 use crate::address::v4;
@@ -10,9 +11,8 @@ use crate::engine::Engine;
 use crate::lateness::Late;
 use farspan_metrics::{EmulatedPackets, Lateness};
 use farspan_sim::Spec;
-use farspan_udp::Socket;
-use farspan_udp::wire::{Datagram, EcnCodepoint, Sending, Wire as _};
 use farspan_units::{Duration, HostId, Purpose, Random, Time};
+use quinn_udp::EcnCodepoint;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
@@ -188,7 +188,7 @@ impl Relay {
     fn read(&mut self, end: usize) -> io::Result<()> {
         let Self { engine, sockets, peers, ends, spray, read, clock, .. } = self;
         let (mut count, mut oversized, mut client) = (0, 0_u64, None);
-        sockets[end].receive(&mut |from, ecn, payload| {
+        sockets[end].receive(|from, ecn, payload| {
             if end == 0 {
                 client = Some(from);
             } else if peers[1] != Some(from) {
@@ -225,14 +225,10 @@ impl Relay {
                 *trimmed += 1;
                 return false;
             }
-            let datagram = Datagram {
-                to,
-                ecn: EcnCodepoint::from_bits(packet[1] & ECN),
-                bytes: packet[HEADERS..].to_vec(),
-            };
-            let sent = sockets[end].send(&datagram);
+            let ecn = EcnCodepoint::from_bits(packet[1] & ECN);
+            let is_sent = sockets[end].send(to, ecn, &packet[HEADERS..]);
             release.add(clock.now().since(at));
-            matches!(sent, Ok(Sending::Sent))
+            is_sent
         });
     }
 
@@ -360,20 +356,17 @@ mod tests {
         let mut relay = Relay::bind(spec, "127.0.0.1:0", &onward, 0, spec.network.hosts - 1).unwrap();
         seed.into_iter().for_each(|seed| relay.spray(seed));
         let (to, is_over) = (relay.address().unwrap(), AtomicBool::new(false));
-        let mut client = Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        let client = Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
         let mut seen = Vec::new();
         std::thread::scope(|scope| {
             scope.spawn(|| relay.run(|| is_over.load(Ordering::Relaxed)));
             for n in 0..count {
                 let bytes = [&[n][..], &[0; 999]].concat();
-                assert_eq!(
-                    client.send(&Datagram { to, ecn: Some(EcnCodepoint::Ect0), bytes }).unwrap(),
-                    Sending::Sent
-                );
+                assert!(client.send(to, Some(EcnCodepoint::Ect0), &bytes));
             }
             let mut quiet = 0;
             while seen.len() < usize::from(count) && quiet < 200 {
-                let came = server.receive(&mut |_, ecn, bytes| seen.push((bytes[0], ecn))).unwrap();
+                let came = server.receive(|_, ecn, bytes| seen.push((bytes[0], ecn))).unwrap();
                 quiet = if came > 0 { 0 } else { quiet + 1 };
                 std::thread::park_timeout(std::time::Duration::from_millis(10));
             }
