@@ -85,7 +85,6 @@ wheel: $(VENV)/bin/maturin
 
 # The program, static. Without the cfg, hashing would look for getrandom in a shared libc, find none, and read /dev/urandom.
 dist: export RUSTFLAGS = -C target-feature=+crt-static --cfg getrandom_backend="linux_getrandom"
-dist: export CARGO_PROFILE_RELEASE_STRIP = debuginfo
 dist:
 	rm -f out/dist/*.tar.gz
 	cargo build --release --locked $(WITH_FEATURES) --target $(RELEASE_TARGET) --target-dir $(BUILT)/dist -p farspan-cli --bin farspan
