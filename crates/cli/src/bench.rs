@@ -102,7 +102,7 @@ struct Measured {
 #[derive(Serialize)]
 struct Document {
     benchmarks: Vec<Measured>,
-    /// Of the last minute, before and after; empty where the system does not say.
+    /// The load of the last minute, before and after; empty where the system does not say.
     load_average: Vec<f64>,
     repeat: u32,
 }

@@ -93,7 +93,7 @@ fn lines(resolved: &Resolved, world: &World) -> Vec<String> {
     lines
 }
 
-/// Of more points than this some are tried, each for half a second and more.
+/// A sweep with more points than this is judged by some of them: each takes half a second and more to try.
 const MOST_TRIED: usize = 8;
 
 /// Prints how many runs a sweep has, and what they cost, from some of its points.

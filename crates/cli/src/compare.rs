@@ -136,7 +136,7 @@ pub fn entry(comparison: &Comparison, side: &Side, measure: &Measure) -> String 
     if !measure.is_of_bottleneck() {
         return median(&side.summary, &measure.path, measure.unit);
     }
-    // Of a port a number that is null was not measured.
+    // A port's number that is null was not measured.
     let number = side.summary.pointer(&measure.path).and_then(|spread| spread.get("median")?.as_f64());
     let number = number.map_or_else(|| NONE.to_owned(), |number| or_infinite(Some(number), measure.unit));
     if !comparison.names_ports(measure) {

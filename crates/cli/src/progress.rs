@@ -42,7 +42,7 @@ pub struct Display {
 }
 
 struct State {
-    /// By run.
+    /// The fraction of each run that is done.
     fractions: Vec<f64>,
     hops: Vec<u64>,
     last_line: Instant,

@@ -28,7 +28,7 @@ pub struct SweepArgs {
     /// A sweep file (scenarios, schemes, profiles, seeds, [grid] and [draw]), or a scenario: a file or a built-in name
     #[arg(value_name = "SWEEP.toml|SCENARIO")]
     pub what: String,
-    /// Of a scenario: schemes, values and axes.
+    /// Schemes, values and axes, where a scenario is given.
     #[command(flatten)]
     pub ask: AskArgs,
     /// Seed of all random draws

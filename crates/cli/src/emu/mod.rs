@@ -129,7 +129,7 @@ struct Wanted {
     resolved: Resolved,
     world: World,
     paths: Option<PathTable>,
-    /// Of all that was read: the process of an emulation reads it anew, and must find the same.
+    /// The fingerprint of all that was read: the process of an emulation reads it anew, and must find the same.
     fingerprint: u64,
 }
 

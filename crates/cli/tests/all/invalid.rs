@@ -5,7 +5,7 @@
 use farspan_fuzz::invalid;
 use std::process::{Command, Stdio};
 
-/// Of the thousand that `crates/fuzz` takes in process, each kind in turn.
+/// A part of the thousand that `crates/fuzz` takes in process, each kind in turn.
 const COUNT: usize = 250;
 /// Address space of a command, in KiB, and the seconds after which it is killed.
 const BOUNDS: &str = "ulimit -v 1000000 && exec timeout -s KILL 10 \"$0\" \"$@\"";

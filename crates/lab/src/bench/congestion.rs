@@ -280,7 +280,7 @@ fn chosen(args: &BenchCongestionArgs) -> Result<Vec<CongestionBenchmark>, Failur
         .collect())
 }
 
-/// Of how many ports an ACK brings the telemetry, for each time that a control is measured.
+/// The numbers of ports whose telemetry an ACK brings: a control is measured once with each.
 fn ports(config: &CongestionConfig) -> &'static [usize] {
     match config.needs().telemetry.most_hops() {
         0 => &[0],

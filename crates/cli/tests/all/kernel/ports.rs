@@ -37,7 +37,7 @@ for n in range(1500):
     if n % 10 == 9: time.sleep(0.002)
 ";
 
-/// Of 1,500 datagrams, those that arrive at `b`: packets, and those with CE.
+/// Sends 1,500 datagrams; gives those that arrive at `b`: packets, and those with CE.
 fn arrivals(lab: &Lab, family: &str, ecn: &str) -> [u64; 2] {
     let mut counter = lab.python("b", COUNT, &[family]);
     let mut said = BufReader::new(counter.stdout.take().unwrap());

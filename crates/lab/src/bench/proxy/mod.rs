@@ -55,9 +55,9 @@ struct ProxyMeasured {
     packet: &'static str,
     /// None without valgrind.
     instructions_per_packet: Option<f64>,
-    /// Of the median pass over many packets.
+    /// Nanoseconds a packet in the median pass over many.
     ns_per_packet: f64,
-    /// Of packets that are timed one by one, with the reading of the clock.
+    /// The median of packets that are timed one by one, with the reading of the clock.
     ns_median: f64,
     /// As the median.
     ns_p99: f64,
