@@ -16,8 +16,9 @@ release:
 lab:
 	cargo build --release --locked -p farspan-lab
 
+# With the system's allocator: simulations are as fast, and jemalloc takes long to build.
 demo:
-	cargo build --release --locked -p farspan-cli --bin farspan
+	cargo build --release --locked --no-default-features -p farspan-cli --bin farspan
 	$${CARGO_TARGET_DIR:-target}/release/farspan demo
 
 # Unit, property and golden tests, then the sans-IO crates without the standard library. Tests take the system's allocator
