@@ -109,7 +109,7 @@ pub fn delay(text: &str) -> Result<Duration, String> {
 /// Whose constants an imported scenario takes, where they differ by scenario.
 const CONSTANTS: &str = "for --profile artifact, choose its constants with a line such as constants = \"uno/permutation\" at its head";
 
-/// So much of a refused file is looked at for its format.
+/// The part of a refused file that is looked at for its format.
 const HEAD: u64 = 1 << 14;
 
 /// Turns another tool's workload into a flow list or a scenario, or its topology into a topology file.

@@ -52,7 +52,7 @@ pub fn number(value: Option<f64>) -> String {
     value.map_or_else(|| NONE.to_owned(), digits)
 }
 
-/// So many things of a name.
+/// A count and its noun, in the plural where it must be.
 pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
