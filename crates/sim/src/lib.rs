@@ -79,7 +79,7 @@ pub use outcome::{Amount, Outcome, PortOutcome, Rtt, Rtts, Sample, SampleId, Tot
 pub use plan::pool::ingress;
 pub use plan::reroutes;
 pub use spec::{
-    ByTier, EngineKind, Flow, NaiveSpec, OwnBalance, ProbeKind, Probes, Progress, ProxySpec,
-    Rule, Series, Spec, Stop, Trace, Trigger,
+    ByTier, EngineKind, Flow, NaiveSpec, OwnBalance, ProbeKind, Probes, Progress, ProxySpec, Rule, Series,
+    Spec, Stop, Trace, Trigger,
 };
 pub use world::run;

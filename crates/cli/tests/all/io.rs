@@ -261,7 +261,7 @@ fn of_two_runs_at_once_one_has_the_folder_and_its_results_are_whole() {
         ])
     };
     let mut refused = 0;
-    for round in 0..6 {
+    for round in 0..60 {
         let start = |seed| command(&run(seed)).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let both = [start("1"), start("2")].map(|child| child.wait_with_output().unwrap());
         let codes = both.each_ref().map(|output| output.status.code());
@@ -282,8 +282,11 @@ fn of_two_runs_at_once_one_has_the_folder_and_its_results_are_whole() {
             "round {round}: files of two runs"
         );
         assert!(!folder.0.join("out/run.lock").exists());
+        if round > 4 && refused > 0 {
+            return;
+        }
     }
-    assert!(refused > 0, "they met at least once");
+    panic!("they never met");
 }
 
 #[test]

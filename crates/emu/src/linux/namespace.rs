@@ -337,7 +337,7 @@ mod tests {
         match error.unwrap_err() {
             NamespaceError::Refused { message, .. } => assert!(message.contains("nonsense"), "{message}"),
             NamespaceError::NoProgram { .. } => {
-                farspan_skip::skip("iproute2", "no program `ip`: apt install iproute2")
+                farspan_skip::skip("iproute2", "no program `ip`: apt install iproute2");
             }
             other => panic!("{other}"),
         }
