@@ -40,7 +40,7 @@ RUST = [
     ("crates/emu/tests/all/lab.rs", "emulation", "emu test packets::a_host_is_prepared_for_measurements_of_tcp", {"prefix": NOBODY}),
     ("crates/emu/tests/all/lab.rs", "emulation", "emu test packets::a_host_is_prepared_for_measurements_of_tcp", {"prefix": NO_TUN}),
     ("crates/emu/tests/all/lab.rs", "htb", "emu test packets::what_a_program_sends_too_fast_waits_at_its_host", {"fakes": {"tc": HTB}}),
-    ("crates/cli/tests/all/bench_kernel.rs", "emulation", "cli test bench_kernel::a_run_is_made_on_both_clocks_and_kept", {"prefix": NO_TUN}),
+    ("crates/lab/tests/all/kernel.rs", "emulation", "lab test kernel::a_run_is_made_on_both_clocks_and_kept", {"prefix": NO_TUN}),
     ("crates/cli/tests/all/new_control.rs", "cargo", "cli test new_control::a_crate_outside_the_checkout_builds", {"without": ["cargo"]}),
     ("crates/cli/tests/all/kernel.rs", "kernel", "cli test kernel::life::bad_parameters_load_nothing", {"without": ["unshare"]}),
     ("crates/cli/tests/all/kernel.rs", "kernel", "cli test kernel::life::bad_parameters_load_nothing", {"prefix": NOBODY}),

@@ -26,7 +26,7 @@ pub struct Digest {
 impl Digest {
     /// Adds the next world. The last one of a block that was added as a whole gives its first seed and its digest.
     pub fn add(&mut self, seed: u64, outcome: &Outcome) -> Option<(u64, u64)> {
-        if seed % BLOCK == 0 {
+        if seed.is_multiple_of(BLOCK) {
             *self = Self::default();
         }
         self.hash = mix(self.hash ^ world(outcome));
