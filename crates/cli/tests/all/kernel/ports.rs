@@ -58,11 +58,12 @@ fn a_phantom_queue_marks_packets_that_are_ecn_capable_and_no_others() {
     let attach =
         ["mark", "--dev", "va", "--netns", "a", "--rate", "1Mbps", "--k-min", "20KB", "--k-max", "60KB"];
     for family in ["4", "6"] {
-        let text = lab.kernel(&attach);
-        assert!(text.contains("gso_max_segs 1"), "{text}");
-        assert_eq!(lab.ports("va", "a")["k_max_bytes"], 60_000);
         for (ecn, is_capable) in [("0", false), ("1", true), ("2", true)] {
+            // Anew each time, so that the counter begins empty.
+            let text = lab.kernel(&attach);
+            assert!(text.contains("gso_max_segs 1"), "{text}");
             let before = lab.ports("va", "a");
+            assert_eq!(before["k_max_bytes"], 60_000);
             let [packets, marked] = arrivals(&lab, family, ecn);
             let after = lab.ports("va", "a");
             let counted = |key: &str| after[key].as_u64().unwrap() - before[key].as_u64().unwrap();
