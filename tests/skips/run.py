@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -156,8 +157,8 @@ def case(command, cwd, name, away):
 def tests():
     """The binaries of `make test` by package and kind of target."""
     lines = subprocess.run(["make", "--dry-run", "test"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    words = next(line for line in lines if line.startswith("cargo test ")).split()
-    built = subprocess.run([*words, "--no-run", "--message-format=json"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    words = next(line for line in lines if line.startswith("cargo test "))
+    built = subprocess.run([*shlex.split(words), "--no-run", "--message-format=json"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     found = {}
     for message in map(json.loads, built.splitlines()):
         if message.get("executable") and message["profile"]["test"]:
@@ -190,7 +191,7 @@ def ci(name, away):
     with tempfile.TemporaryDirectory(prefix="farspan-skips-") as folder:
         tree = pathlib.Path(folder)
         idle = [f"bin/{name}" for name in IDLE.split() if name not in away.get("without", ())]
-        for file in [*idle, "checkout/target/debug/examples/runs", "checkout/target/release/farspan"]:
+        for file in [*idle, "checkout/target/debug/examples/runs", "checkout/target/debug/farspan", "checkout/target/release/farspan"]:
             write(tree / file, IDLE_PROGRAM)
         for file in {"shared/overlap.py", "shared/contract.py"} - set(away.get("files", [])):
             write(tree / file, "")
@@ -231,6 +232,7 @@ def main(*words):
     cases += [(f".ci/run: {name} {away}", ci, (name, away)) for name, away in [(None, {}), *CI]]
     cases = [one for one in cases if not words or any(word in one[0] for word in words)]
     wrong = list(unknown())
+    others()  # Once: threads that make it side by side would each make their own.
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for (what, *_), found in zip(cases, pool.map(lambda one: list(one[1](*one[2])), cases)):
             wrong += [f"{what}: {line}" for line in found]
