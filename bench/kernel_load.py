@@ -1,5 +1,5 @@
-"""Web search traffic on Gemini's testbed, over real connections of Linux's TCP in the emulator, beside the simulator. Completion times of
-small and of large flows, as in section IV-D, figures 12 and 14. Writes the tables of docs/src/kernel-testbed.md.
+"""Web search traffic on Gemini's testbed, over real connections of Linux's TCP in the emulator, beside the simulator. It measures
+completion times of small and of large flows, as in section IV-D, figures 12 and 14. Writes the tables of docs/src/kernel-testbed.md.
 
 usage: kernel_load.py FARSPAN [--only PREFIX] [--minutes M]  runs what is missing (root, Linux), keeps the numbers in bench/kernel_load.json
                                                              after each run, and writes the page; ends after M minutes, and goes on next time

@@ -1,5 +1,5 @@
-"""Installs farspan where there is next to nothing, and uses it. The static program in a root that holds it, /proc and /dev/null; the
-wheel in one of Debian 12 with Python 3.11 and pip. Neither has a compiler or a network. Prints sizes and seconds.
+"""Installs farspan where there is next to nothing, and uses it. The static program gets a root that holds it, /proc and /dev/null; the
+wheel gets one of Debian 12 with Python 3.11 and pip. Neither has a compiler or a network. Prints sizes and seconds.
 
 usage: run.py [program] [wheel]     what `make dist` and `make wheel` left in out/dist; both where none is named
 

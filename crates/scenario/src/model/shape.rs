@@ -25,7 +25,7 @@ pub struct Topology {
     pub link: LinkChanges,
 }
 
-/// The shape of a network. Keys are those of [`TopologyText`].
+/// The shape of a network. Keys are those of [`TopologyText`](super::topology::TopologyText).
 #[derive(Clone, PartialEq, Debug)]
 pub enum Shape {
     /// One three-tier fat tree.
