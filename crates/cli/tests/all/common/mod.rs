@@ -10,7 +10,7 @@ pub fn farspan(arguments: &[&str]) -> Output {
 }
 
 /// The command for a user who is not root. It is a copy in this folder, because others may have no way into the folder of the build.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(feature = "emu", feature = "kernel")))]
 pub fn by_nobody(folder: &Folder) -> Command {
     use std::os::unix::process::CommandExt as _;
     let copy = folder.path("farspan");
