@@ -65,6 +65,20 @@ fn control_packets_overtake_waiting_data_but_not_the_packet_in_service() {
 }
 
 #[test]
+fn what_waits_is_the_packet_in_service_then_control_packets_then_data_each_in_order() {
+    let (mut packets, mut port) = (Packets::new(), port(&PortConfig::drop_tail(Bytes::MAX)));
+    assert_eq!(port.waiting(&packets).count(), 0);
+    let [a, b, c] = [(); 3].map(|()| data(&mut packets, 4160));
+    let [d, e] = [(); 2].map(|()| ack(&mut packets));
+    for id in [a, b, c, d, e] {
+        port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
+    }
+    assert_eq!(port.waiting(&packets).collect::<Vec<_>>(), [a, d, e, b, c]);
+    drain(&mut port, &mut packets);
+    assert_eq!(port.waiting(&packets).count(), 0);
+}
+
+#[test]
 fn without_priority_control_packets_wait_their_turn_and_take_buffer() {
     let config = PortConfig { control_priority: false, ..PortConfig::drop_tail(Bytes::new(4200)) };
     let (mut packets, mut port) = (Packets::new(), port(&config));
