@@ -6,12 +6,9 @@ One host sends 82 MB to another site, through a streamlined proxy, at line rate 
 of its leaf lose packets at random; half of them are slow, so that packets overtake each other. Counts are sums over the seeds; `delivery_ms`
 is a mean, `errors` are the missed and false losses of each seed.
 """
-import argparse
-import concurrent.futures
-import json
 import os
-import subprocess
-import tempfile
+
+import study
 
 SCENARIO = """base = "proxy/degree"
 name = "detector"
@@ -54,16 +51,10 @@ def kinds():
         yield "threshold_3", window, f'{{ name = "gap-flow", window = {window}, fixed = 3 }}', STATE["threshold_3"] + window // 8
 
 
-def run(options, path, detection, rate, loss, seed):
-    sets = (f"scheme.proxy.loss={detection}", f"fault[0].probability={loss}", f"fault[1].rate={rate}Gbps")
-    command = [options.binary, "run", path, "--seed", str(seed), "--json", "--quiet"]
-    command += [word for one in sets for word in ("--set", one)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
-
-def row(options, path, kind, rate, loss):
+def row(farspan, seeds, kind, rate, loss):
     name, window, detection, state = kind
-    runs = [run(options, path, detection, rate, loss, seed) for seed in range(1, options.seeds + 1)]
+    settings = [f"scheme.proxy.loss={detection}", f"fault[0].probability={loss}", f"fault[1].rate={rate}Gbps"]
+    runs = [study.document(farspan, SCENARIO, "--seed", seed, settings=settings) for seed in range(1, seeds + 1)]
     total = lambda key: sum(one["proxy"][key] for one in runs)
     missed = [one["proxy"]["lost_packets"] - one["proxy"]["gap_packets"] + one["proxy"]["false_packets"] for one in runs]
     errors = " ".join(str(without + one["proxy"]["false_packets"]) for without, one in zip(missed, runs))
@@ -74,18 +65,11 @@ def row(options, path, kind, rate, loss):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("binary")
-    p.add_argument("--seeds", type=int, default=10)
-    p.add_argument("--jobs", type=int, default=os.cpu_count())
-    options = p.parse_args()
+    options = study.arguments(seeds=10, jobs=os.cpu_count())
     print("kind,rate_gbps,loss_rate,window,bytes,packets,losses,tail,missed,false,delivery_ms,errors")
-    with tempfile.NamedTemporaryFile("w", suffix=".toml") as file, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        file.write(SCENARIO)
-        file.flush()
-        cells = [(kind, rate, loss) for rate in RATES for loss in LOSSES for kind in kinds()]
-        for one in pool.map(lambda cell: row(options, file.name, *cell), cells):
-            print(*one, sep=",", flush=True)
+    cells = {(kind, rate, loss): (options.seeds, kind, rate, loss) for rate in RATES for loss in LOSSES for kind in kinds()}
+    for _, one in study.each(options, row, cells):
+        print(*one, sep=",", flush=True)
 
 
 main()

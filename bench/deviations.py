@@ -6,16 +6,12 @@ usage: deviations.py FARSPAN [--only NAME] [--jobs N]     farspan-lab must be be
 Constants of ports and of recovery, and those that the paper has no such rule for ("left out"), are set as a scenario sets them. What
 cannot be set so has no effect here, and stands as not measured.
 """
-
-import argparse
 import json
 import pathlib
 import re
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 
-HERE = pathlib.Path(__file__).resolve().parent
-KEPT = HERE / "deviations.json"
+import study
 
 
 def queue(document):
@@ -55,10 +51,7 @@ def places(name, key):
 
 def run(farspan, name, changes):
     scenario, _, settings, measure = RUNS[name]
-    command = [farspan, "run", scenario, "--scheme", SCHEMES.get(name, name), "--quiet", "--json"]
-    for setting in [*settings, *changes]:
-        command += ["--set", setting]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = study.run(farspan, scenario, "--scheme", SCHEMES.get(name, name), "--json", settings=[*settings, *changes])
     return measure(json.loads(done.stdout)) if done.returncode == 0 else None
 
 
@@ -71,33 +64,30 @@ def effect(name, before, after):
     return f"{figure}: {', '.join(moved)}" if moved else f"{figure}: none"
 
 
+def constants(farspan, name):
+    """(constant, the code's value) of each in which the profiles differ."""
+    words = [pathlib.Path(farspan).with_name("farspan-lab"), "reference", name]
+    for line in subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if len(cells) == 5 and re.match("`(?!paper|artifact)", cells[0]) and re.match("`", cells[3]):
+            yield cells[0].strip("`"), cells[3].strip("`")
+
+
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("farspan", type=lambda path: str(pathlib.Path(path).absolute()))
-    parser.add_argument("--only", default="")
-    parser.add_argument("--jobs", type=int, default=2)
-    options = parser.parse_args()
-    kept = json.loads(KEPT.read_text()) if options.only and KEPT.exists() else {}
-    jobs = []
-    for name in RUNS:
-        if options.only and options.only != name:
-            continue
-        text = subprocess.run([pathlib.Path(options.farspan).with_name("farspan-lab"), "reference", name], check=True, capture_output=True, text=True).stdout
-        for line in text.splitlines():
-            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-            if len(cells) == 5 and re.match("`(?!paper|artifact)", cells[0]) and re.match("`", cells[3]):
-                jobs.append((name, cells[0].strip("`"), cells[3].strip("`")))
-    with ThreadPoolExecutor(options.jobs) as pool:
-        names = list(dict.fromkeys(name for name, *_ in jobs))
-        before = dict(zip(names, pool.map(lambda name: run(options.farspan, name, []), names)))
-        after = pool.map(lambda job: run(options.farspan, job[0], [f"{place}={job[2]}" for place in places(*job[:2])]), jobs)
-        for (name, key, value), found in zip(jobs, after):
-            text = effect(name, before[name], found)
-            print(name, key, value, text, flush=True)
-            kept.pop(f"{name} {key} {value}", None)
-            if text:
-                kept[f"{name} {key} {value}"] = text
-    KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+    deviations = study.Study(__file__, sort=True)
+    options = study.arguments(only="", jobs=2)
+    kept = deviations.kept() if options.only else {}
+    names = [name for name in RUNS if options.only in ("", name)]
+    jobs = [(name, key, value) for name in names for key, value in constants(options.farspan, name)]
+    before = dict(study.each(options, run, {name: (name, []) for name, *_ in jobs}))
+    cases = {(name, key, value): (name, [f"{place}={value}" for place in places(name, key)]) for name, key, value in jobs}
+    for job, found in study.each(options, run, cases):
+        text = effect(job[0], before[job[0]], found)
+        print(*job, text, flush=True)
+        kept.pop(" ".join(job), None)
+        if text:
+            kept[" ".join(job)] = text
+    deviations.keep(kept)
 
 
 if __name__ == "__main__":

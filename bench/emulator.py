@@ -5,7 +5,6 @@ usage: emulator.py FARSPAN [--keep]     measures (root, Linux; 8 minutes); --kee
                                         table of docs/src/emulator.md
        emulator.py [--check]            writes the table from the kept numbers (or compares it)
 """
-import argparse
 import json
 import os
 import pathlib
@@ -14,11 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-import made_part
-
-HERE = pathlib.Path(__file__).resolve().parent
-KEPT = HERE / "emulator.json"
-PAGE = HERE.parent / "docs/src/emulator.md"
+import study
 
 RUNS, SECONDS = 10, 5
 MBPS = [25, 100, 200, 400]
@@ -102,47 +97,29 @@ def measure(farspan, folder, delay, mbps):
     }
 
 
-def table(kept):
-    lines = [
-        "| RTT | link | packets a second | void runs | release, p50 / p99, us | excess, p99, us | of a core | on this machine |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for row in kept["rows"]:
+def parts(kept):
+    head = ["RTT", "link", "packets a second", "void runs", "release, p50 / p99, us", "excess, p99, us", "of a core", "on this machine"]
+    rows = [[
+        f"{row['rtt_ms']} ms", f"{row['mbps']} Mbit/s", f"{row['packets_per_s']:,}", f"{row['void']} of {row['runs']}",
+        f"{row['release_us'][0]} / {row['release_us'][1]}", row["excess_p99_us"], f"{row['core_percent']}%",
         # More void runs than not: it does not hold here.
-        holds = "yes" if 2 * row["void"] <= row["runs"] else "not on this machine"
-        lines.append(
-            f"| {row['rtt_ms']} ms | {row['mbps']} Mbit/s | {row['packets_per_s']:,} | {row['void']} of {row['runs']} "
-            f"| {row['release_us'][0]} / {row['release_us'][1]} | {row['excess_p99_us']} | {row['core_percent']}% | {holds} |"
-        )
+        "yes" if 2 * row["void"] <= row["runs"] else "not on this machine",
+    ] for row in kept["rows"]]  # fmt: skip
     rare = [f"{row['packets_per_s']:,} at {row['rtt_ms']} ms" for row in kept["rows"] if 10 * row["void"] < row["runs"]]
-    lines += [
-        "",
-        f"- Packets a second at which fewer than one run in ten was void: {'; '.join(rare) or 'none'}.",
-        f"- The machine: {kept['cores']} processors, a load of {kept['load']:.1f} when the runs began.",
-    ]
-    return "\n".join(lines) + "\n"
+    return {"": study.table(head, rows, rule="---") + f"""
+- Packets a second at which fewer than one run in ten was void: {'; '.join(rare) or 'none'}.
+- The machine: {kept['cores']} processors, a load of {kept['load']:.1f} when the runs began.
+"""}
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("farspan", nargs="?")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--keep", action="store_true")
-    how.add_argument("--check", action="store_true")
-    options = parser.parse_args()
-    if options.check and options.farspan or options.keep and not options.farspan:
-        parser.error("FARSPAN [--keep] measures, --check compares the page")
-    if options.farspan:
-        kept = {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "rows": []}
-        with tempfile.TemporaryDirectory() as folder:
-            for delay, mbps in ((delay, mbps) for delay in DELAYS_MS for mbps in MBPS):
-                kept["rows"].append(measure(options.farspan, pathlib.Path(folder), delay, mbps))
-                print(kept["rows"][-1], flush=True)
-        print(f"\n{table(kept)}")
-        if not options.keep:
-            return
-        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
-    made_part.write(PAGE, "emulator", table(json.loads(KEPT.read_text())), options.check)
+def measured(options):
+    kept = {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "rows": []}
+    with tempfile.TemporaryDirectory() as folder:
+        for delay, mbps in ((delay, mbps) for delay in DELAYS_MS for mbps in MBPS):
+            kept["rows"].append(measure(options.farspan, pathlib.Path(folder), delay, mbps))
+            print(kept["rows"][-1], flush=True)
+    print(f"\n{parts(kept)['']}")
+    return kept
 
 
-main()
+study.Study(__file__, "emulator.md", levels=2).measure_first(measured, parts, "FARSPAN [--keep] measures, --check compares the page", "keep")

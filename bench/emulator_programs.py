@@ -6,7 +6,6 @@ usage: emulator_programs.py FARSPAN [--quick | --keep]     runs them (root, Linu
                                                            bench/emulator_programs.json, and writes the table of docs/src/emulator.md
        emulator_programs.py [--check]                      writes the table from what is kept (or compares it)
 """
-import argparse
 import hashlib
 import json
 import os
@@ -16,11 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-import made_part
-
-HERE = pathlib.Path(__file__).resolve().parent
-KEPT = HERE / "emulator_programs.json"
-PAGE = HERE.parent / "docs/src/emulator.md"
+import study
 
 # The least of a link's rate that a transfer gets, with its headers and slow start.
 LEAST_SHARE = 0.9
@@ -255,30 +250,16 @@ def held(program, farspan, folder, quick):
     return rows
 
 
-def table(rows):
-    lines = [["program", "found", "emulation"], ["---"] * 3, *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+def measured(options):
+    print(f"load average before: {os.getloadavg()[0]:.1f}; {os.cpu_count()} cores\n")
+    with tempfile.TemporaryDirectory() as folder:
+        programs = (ping, counter, iperf, curl, fragments)
+        return [row for program in programs for row in held(program, options.farspan, pathlib.Path(folder), options.quick)]
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("farspan", nargs="?", type=lambda path: str(pathlib.Path(path).absolute()))
-    how = parser.add_mutually_exclusive_group()
-    for option in ("--quick", "--keep", "--check"):
-        how.add_argument(option, action="store_true")
-    options = parser.parse_args()
-    if options.check and options.farspan or (options.keep or options.quick) and not options.farspan:
-        parser.error("FARSPAN [--quick | --keep] runs programs, --check compares the page")
-    if options.farspan:
-        print(f"load average before: {os.getloadavg()[0]:.1f}; {os.cpu_count()} cores\n")
-        rows = []
-        with tempfile.TemporaryDirectory() as folder:
-            for program in (ping, counter, iperf, curl, fragments):
-                rows += held(program, options.farspan, pathlib.Path(folder), options.quick)
-        if not options.keep:
-            return
-        KEPT.write_text(json.dumps(rows, indent=1) + "\n")
-    made_part.write(PAGE, "emulator_programs", table(json.loads(KEPT.read_text())), options.check)
+def parts(rows):
+    return {"": study.table(["program", "found", "emulation"], rows)}
 
 
-main()
+usage = "FARSPAN [--quick | --keep] runs programs, --check compares the page"
+study.Study(__file__, "emulator.md").measure_first(measured, parts, usage, "quick", "keep")

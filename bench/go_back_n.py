@@ -6,20 +6,10 @@ usage: go_back_n.py FARSPAN [--jobs N]      runs all, keeps the numbers in bench
 
 210 runs, 15 seconds on two cores.
 """
-import argparse
 import itertools
-import json
-import pathlib
 import statistics
-import subprocess
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 
-import made_part
-
-HERE = pathlib.Path(__file__).resolve().parent
-KEPT = HERE / "go_back_n.json"
-PAGE = HERE.parent / "docs/src/schemes/go-back-n.md"
+import study
 
 CONTROLS = ["dcqcn", "hpcc"]
 RECOVERIES = {"go_back_n": "go-back-N", "rack": "selective repeat"}
@@ -90,11 +80,7 @@ def cells():
 
 
 def run(farspan, text, seed):
-    with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder) / "cell.toml"
-        file.write_text(text)
-        command = [farspan, "run", file, "--seed", str(seed), "--json", "--quiet"]
-        found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    found = study.document(farspan, text, "--seed", seed)
     fct = found["fct"]["all"]
     return {
         "mean_us": fct["mean_us"], "max_us": fct["max_us"], "unfinished": fct["unfinished"],
@@ -123,7 +109,7 @@ def lone(kept):
         resent = [f"{median(runs[recovery], 'resent'):.2%}" for recovery in RECOVERIES]
         lines.append([control, f"{loss:g}", *(f"{part(recovery):.1%}" for recovery in RECOVERIES), *resent])
     names = list(RECOVERIES.values())
-    return made_part.table(["", "loss", *names, *(f"sent again: {name}" for name in names)], lines)
+    return study.table(["", "loss", *names, *(f"sent again: {name}" for name in names)], lines)
 
 
 def incast(kept):
@@ -135,27 +121,19 @@ def incast(kept):
         lines.append([control, str(senders), *(f"{mean} / {slowest}" for mean, slowest in zip(times[::2], times[1::2]))])
         lines[-1] += [f"{median(arms[0], 'pauses'):.0f}", *(f"{median(arm, 'resent'):.1%}, {median(arm, 'timeouts'):.0f}" for arm in arms[1:])]
     head = ["", "senders", "pauses", "drops, go-back-N", "drops, selective repeat", "pauses sent"]
-    return made_part.table([*head, "go-back-N: sent again, time-outs", "selective repeat"], lines)
+    return study.table([*head, "go-back-N: sent again, time-outs", "selective repeat"], lines)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("farspan", nargs="?", type=lambda path: str(pathlib.Path(path).absolute()))
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args()
-    if options.farspan:
-        jobs = [(key, text, seed) for key, text in cells() for seed in range(1, SEEDS + 1)]
-        with ThreadPoolExecutor(options.jobs) as pool:
-            runs = pool.map(lambda job: run(options.farspan, *job[1:]), jobs)
-            kept = {}
-            for (key, *_), one in zip(jobs, runs):
-                kept.setdefault(key, []).append(one)
-        KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
-    kept = json.loads(KEPT.read_text())
-    for name, make in (("lone", lone), ("incast", incast)):
-        made_part.write(PAGE, "go_back_n", make(kept), options.check, name)
+def measured(options):
+    kept, cases = {}, {(name, seed): (text, seed) for name, text in cells() for seed in range(1, SEEDS + 1)}
+    for (name, _), one in study.each(options, run, cases):
+        kept.setdefault(name, []).append(one)
+    return kept
+
+
+def parts(kept):
+    return {"lone": lone(kept), "incast": incast(kept)}
 
 
 if __name__ == "__main__":
-    main()
+    study.Study(__file__, "schemes/go-back-n.md", sort=True).main(measured, parts)

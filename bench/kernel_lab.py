@@ -5,6 +5,8 @@ import os
 import subprocess
 import time
 
+from study import words
+
 EBPF = ("gemini", "unocc")
 
 # Takes connections, and reads what comes.
@@ -16,10 +18,6 @@ def as_linux(control):
     before the tenth packet, CUBIC's friendly window and its windows of whole packets; and the rate of the eBPF programs."""
     own = {"cubic": ["catches_up=false", "whole_packets=true"], **dict.fromkeys(EBPF, ["pacing_gain=1.2"])}.get(control, [])
     return ["transport.burst=64KiB", "transport.unpaced=10", *(f"scheme.{site}.congestion.{key}" for site in ("intra", "inter") for key in own)]
-
-
-def words(settings):
-    return [word for setting in settings for word in ("--set", setting)]
 
 
 def flows(to, until, control="", count=1, start=0, since=0):
@@ -101,8 +99,3 @@ class Lab:
     def void(self, *held_back):
         """Why the run does not count."""
         return [*self.document["emulation"]["reasons"], *filter(None, held_back)]
-
-
-def rows(head, lines):
-    lines = [head, ["---"] * len(head), *lines]
-    return "".join(f"| {' | '.join(str(cell) for cell in line)} |\n" for line in lines)

@@ -16,13 +16,11 @@ import sys
 import tempfile
 import time
 
-import made_part
-from kernel_lab import Lab, as_linux, rows, words
-from kernel_runs import Series, arguments
+import study
+from kernel_lab import Lab, as_linux
+from kernel_runs import Series
 
-HERE = pathlib.Path(__file__).resolve().parent
-PAGE = HERE.parent / "docs/src/kernel-testbed.md"
-SCENARIO = HERE / "kernel/load.toml"
+SCENARIO = study.HERE / "kernel/load.toml"
 
 RUNS = 5
 CONTROLS = ["gemini", "cubic", "bbr"]
@@ -101,10 +99,8 @@ def simulated_flows(farspan, folder, key, number):
     text, (settings, _) = settings_of(pattern, control)
     file, out = folder / "load.toml", folder / "simulated"
     file.write_text(text)
-    command = [farspan, "run", file, "--scheme", control, "--seed", str(number), "--out", out, "--force", "--quiet"]
-    done = subprocess.run([*command, *words(settings + as_linux(control))], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{key}: {done.stderr}")
+    words = ["--scheme", control, "--seed", number, "--out", out, "--force"]
+    study.checked(study.run(farspan, file, *words, settings=settings + as_linux(control)))
     listed = folder / "fct.txt"
     subprocess.run([farspan, "export", "hpcc", out, "--zero", "0s", "-o", listed], check=True, capture_output=True)
     flows = []
@@ -190,17 +186,12 @@ def table(series, pattern):
                 line.append(f"{value:.0f}" + (f" ({median('gemini', clock, name) / value - 1:+.0%})" if beside else ""))
         lines.append([*line, series.counts(key(control))])
     head = ["", *(f"{title}, ms: {clock}" for title in TITLES.values() for clock in ("kernel", "simulated")), "runs / void"]
-    return rows(head, lines)
+    return study.table(head, lines)
 
 
-def main():
-    options = arguments()
-    series = Series(__file__, options.minutes)
-    if options.farspan:
-        run_all(options.farspan, series, options.only)
-    for pattern in PATTERNS:
-        made_part.write(PAGE, "kernel_load", table(series, pattern), options.check, f"pattern{pattern}")
+def parts(series):
+    return {f"pattern{pattern}": table(series, pattern) for pattern in PATTERNS}
 
 
 if __name__ == "__main__":
-    main()
+    Series(__file__, "kernel-testbed.md").main(run_all, parts)

@@ -14,13 +14,11 @@ import statistics
 import subprocess
 import tempfile
 
-import made_part
-from kernel_lab import EBPF, SINK, Lab, flows, rows, words
-from kernel_runs import Series, arguments
+import study
+from kernel_lab import EBPF, SINK, Lab, flows
+from kernel_runs import Series
 
-HERE = pathlib.Path(__file__).resolve().parent
-PAGE = HERE.parent / "docs/src/kernel-paths.md"
-SCENARIO = HERE.parent / "crates/lab/src/bench/kernel/bottleneck.toml"
+SCENARIO = study.HERE.parent / "crates/lab/src/bench/kernel/bottleneck.toml"
 
 # Rounds of the clean paths, in which the controls take turns of so many seconds; runs of the others. The machine changes its own speed by a
 # third from minute to minute: turns are short, so that those of a round meet the same.
@@ -50,7 +48,7 @@ def installed(farspan, controls):
         run("mount", "-t", "bpf", "bpf", "/sys/fs/bpf")
     try:
         for control, parameters in controls.items():
-            run(farspan, "kernel", "install", control, *words(parameters))
+            run(farspan, "kernel", "install", control, *study.words(parameters))
         yield
     finally:
         for control in controls:
@@ -241,7 +239,7 @@ def acks_table(series):
         values = [spread([run[name] for run in runs], digits) for name, digits in (("mbps", 1), ("packets", 1), ("gap_us", 1))]
         epoch = f"{max(EPOCH_US, statistics.median(run['gap_us'] for run in runs)):.0f}" if runs else ""
         lines.append([label, *values, epoch, series.counts(f"acks {where}")])
-    return rows(["path", "Mbit/s", "packets an ACK", "between ACKs, us", "an epoch, us, at least", "runs / void"], lines)
+    return study.table(["path", "Mbit/s", "packets an ACK", "between ACKs, us", "an epoch, us, at least", "runs / void"], lines)
 
 
 def spread(values, digits):
@@ -258,7 +256,7 @@ def clean_table(series):
             values = [spread([one[control][name] for one in runs], 2) for name in ("gbps", "ns_per_byte")]
             ratios = [statistics.median(one[control][name] / one["cubic"][name] for one in runs) for name in ("gbps", "ns_per_byte")]
             lines.append([path, control, values[0], f"{ratios[0]:.3f}", values[1], f"{ratios[1]:.3f}", len(runs)])
-    return rows(["path", "control", "Gbit/s", "beside CUBIC", "CPU ns a byte", "beside CUBIC", "rounds"], lines)
+    return study.table(["path", "control", "Gbit/s", "beside CUBIC", "CPU ns a byte", "beside CUBIC", "rounds"], lines)
 
 
 def peers_table(series):
@@ -268,7 +266,7 @@ def peers_table(series):
         for number, peer in enumerate(("beside it", "20 ms away")):
             values = [spread([run[number][name] for run in series.of(key)], digits) for name, digits in (("mbps", 1), ("rtt_ms", 2))]
             lines.append([label, peer, *values, series.counts(key)])
-    return rows(["controls", "peer", "Mbit/s", "smoothed RTT, ms", "runs / void"], lines)
+    return study.table(["controls", "peer", "Mbit/s", "smoothed RTT, ms", "runs / void"], lines)
 
 
 def phantom_table(series):
@@ -277,21 +275,21 @@ def phantom_table(series):
         key = f"phantom {where}"
         values = [spread([run[name] for run in series.of(key)], digits) for name, digits in (("mbps", 1), ("rtt_ms", 2))]
         lines.append([label, *values, series.counts(key)])
-    return rows(["phantom queue", "Mbit/s", "smoothed RTT, ms", "runs / void"], lines)
+    return study.table(["phantom queue", "Mbit/s", "smoothed RTT, ms", "runs / void"], lines)
 
 
 PARTS = {"clean": (clean, clean_table), "peers": (peers, peers_table), "phantom": (phantom, phantom_table), "acks": (acks, acks_table)}
 
 
-def main():
-    options = arguments()
-    series = Series(__file__, options.minutes)
+def run_all(farspan, series, prefix):
     for part, (measure, _) in PARTS.items():
-        if options.farspan and part.startswith(options.only):
-            measure(options.farspan, series)
-    for part, (_, table) in PARTS.items():
-        made_part.write(PAGE, "kernel_paths", table(series), options.check, part)
+        if part.startswith(prefix):
+            measure(farspan, series)
+
+
+def parts(series):
+    return {part: table(series) for part, (_, table) in PARTS.items()}
 
 
 if __name__ == "__main__":
-    main()
+    Series(__file__, "kernel-paths.md").main(run_all, parts)

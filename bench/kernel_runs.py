@@ -1,26 +1,19 @@
 """Runs whose numbers are kept, so that a series goes on where it stopped. Part of kernel_testbed.py, kernel_load.py and
 kernel_paths.py."""
-import argparse
-import json
-import pathlib
 import time
+
+import study
 
 # Most attempts at one run of a cell.
 ATTEMPTS = 6
 
 
-class Series:
-    """The cells of a script with the numbers of their runs, in a file beside it: {cell: {clock: [numbers of a run], "void": [why]}}."""
+class Series(study.Study):
+    """The cells of a script with the numbers of their runs, which it keeps: {cell: {clock: [numbers of a run], "void": [why]}}."""
 
-    def __init__(self, script, minutes=1e9):
-        self.file = pathlib.Path(script).with_suffix(".json")
-        self.cells = json.loads(self.file.read_text()) if self.file.exists() else {}
-        self.until = time.monotonic() + 60 * minutes
-
-    def keep(self):
-        partial = self.file.with_suffix(".partial")
-        partial.write_text(json.dumps(self.cells, indent=1, sort_keys=True) + "\n")
-        partial.rename(self.file)
+    def __init__(self, script, page):
+        super().__init__(script, page, sort=True)
+        self.cells, self.until = self.kept(), 0
 
     def of(self, key, clock="kernel"):
         """The runs of a cell that count."""
@@ -48,15 +41,13 @@ class Series:
                 for clock, numbers in found.items():
                     cell.setdefault(clock, []).append(numbers)
             print(key, f"void: {reasons}" if reasons else found, flush=True)
-            self.keep()
-        self.keep()
+            self.keep(self.cells)
+        self.keep(self.cells)
 
-
-def arguments():
-    """The command line of these scripts."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("farspan", nargs="?", type=lambda path: str(pathlib.Path(path).absolute()))
-    parser.add_argument("--only", default="", help="the cells that begin so")
-    parser.add_argument("--minutes", type=float, default=1e9)
-    parser.add_argument("--check", action="store_true")
-    return parser.parse_args()
+    def main(self, measure, parts):
+        """As of any study; `measure` keeps what it makes. It takes the program, the series, and how the names of its cells begin."""
+        options = study.arguments(optional=True, only="", minutes=1e9, check=False)
+        self.until = time.monotonic() + 60 * options.minutes
+        if options.farspan:
+            measure(options.farspan, self, options.only)
+        self.write(parts(self), options.check)

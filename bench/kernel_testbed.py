@@ -8,20 +8,15 @@ usage: kernel_testbed.py FARSPAN [--only PREFIX] [--minutes M]  runs what is mis
 
 Cells and the number of runs were fixed before the first run. Void runs are counted, and made again.
 """
-import json
 import pathlib
 import statistics
-import subprocess
-import sys
 import tempfile
 
-import made_part
-from kernel_lab import Lab, as_linux, rows, words
-from kernel_runs import Series, arguments
+import study
+from kernel_lab import Lab, as_linux
+from kernel_runs import Series
 
-HERE = pathlib.Path(__file__).resolve().parent
-PAGE = HERE.parent / "docs/src/kernel-testbed.md"
-SCENARIO = HERE / "kernel/testbed.toml"
+SCENARIO = study.HERE / "kernel/testbed.toml"
 
 RUNS = 3
 CONTROLS = ["gemini", "cubic", "bbr"]
@@ -134,11 +129,7 @@ def simulated(farspan, key, number):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         file = scenario(folder, one["flows"])
-        command = [farspan, "run", file, "--scheme", one["control"], "--seed", str(number), "--json", "--quiet", *words(settings)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{key}: {done.stderr}")
-    document = json.loads(done.stdout)
+        document = study.document(farspan, file, "--scheme", one["control"], "--seed", number, settings=settings)
     goodput = document["goodput"]
     kept = {"mbps": goodput["all"]["bps"] / 1e6, "jain": goodput["jain"], "rtt_ms": document["rtt"]["all"]["p50_us"] / 1e3}
     if near_flows(key):
@@ -175,7 +166,7 @@ def table(series, figure, names):
         lines.append([*line, series.counts(key)])
     title = {"mbps": "Mbit/s", "rtt_ms": "RTT, ms", "jain": "Jain", "ratio": "far / near"}
     head = ["cell"] + [f"{title[name]}: {clock}" for name, _ in names for clock in ("kernel", "simulated")] + ["runs / void"]
-    return rows(head, lines)
+    return study.table(head, lines)
 
 
 FIGURES = {
@@ -186,14 +177,9 @@ FIGURES = {
 }
 
 
-def main():
-    options = arguments()
-    series = Series(__file__, options.minutes)
-    if options.farspan:
-        run_all(options.farspan, series, options.only)
-    for figure, names in FIGURES.items():
-        made_part.write(PAGE, "kernel_testbed", table(series, figure, names), options.check, figure)
+def parts(series):
+    return {figure: table(series, figure, names) for figure, names in FIGURES.items()}
 
 
 if __name__ == "__main__":
-    main()
+    Series(__file__, "kernel-testbed.md").main(run_all, parts)

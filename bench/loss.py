@@ -5,21 +5,10 @@ usage: loss.py FARSPAN [--jobs N]      runs all, keeps the numbers in bench/loss
 
 378 runs, a minute on two cores.
 """
-import argparse
 import itertools
-import json
 import math
-import pathlib
-import subprocess
-import sys
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 
-import made_part
-
-HERE = pathlib.Path(__file__).resolve().parent
-KEPT = HERE / "loss.json"
-PAGE = HERE.parent / "docs/src/schemes/loss.md"
+import study
 
 RATE, PAYLOAD, HEADER = 100e6, 1400, 60
 LOSSES, RTTS_MS = [0.001, 0.01, 0.05], [1, 20, 100]
@@ -64,25 +53,20 @@ probability = {loss}
 """
 
 
-def payload(binary, control, loss, rtt, stop, folder):
+def payload(farspan, control, loss, rtt, stop):
     """Payload that arrives in a run of so many seconds."""
     control, _, constant = control.partition(", ")
     key, _, value = constant.partition(" = ")
     constant = f'congestion = {{ name = "{control}", {key} = "{value}" }}' if constant else ""
-    file = pathlib.Path(folder) / f"{control}-{value}-{loss}-{rtt}-{stop}.toml"
-    file.write_text(SCENARIO.format(control=control, constant=constant, loss=loss, rtt=rtt, stop=stop))
-    done = subprocess.run([binary, "run", file, "--json", "--quiet"], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{file.name}: {done.stderr}")
-    document = json.loads(done.stdout)
+    document = study.document(farspan, SCENARIO.format(control=control, constant=constant, loss=loss, rtt=rtt, stop=stop))
     # Arrivals. What was sent for the first time would miss the repair of the start's losses, which takes some controls
     # longer than FROM.
     return document["packets"]["delivered"] * PAYLOAD
 
 
-def share(binary, control, loss, rtt, folder):
+def share(farspan, control, loss, rtt):
     """Goodput over what the loss leaves of the payload's share of the link."""
-    first, last = (payload(binary, control, loss, rtt, stop, folder) for stop in (FROM, TO))
+    first, last = (payload(farspan, control, loss, rtt, stop) for stop in (FROM, TO))
     return round((last - first) * 8 / (TO - FROM) / left(loss), 3)
 
 
@@ -102,40 +86,23 @@ def cubic(loss, rtt):
     return max(reno(loss, rtt * 1000), min(1, PAYLOAD * 8 / rtt * packets / left(loss)))
 
 
-def run_all(binary, jobs):
-    cases = list(itertools.product(CONTROLS, LOSSES, RTTS_MS))
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
-        shares = pool.map(lambda case: share(binary, *case, folder), cases)
-        return {"/".join(map(str, case)): value for case, value in zip(cases, shares, strict=True)}
+def measured(options):
+    cases = itertools.product(CONTROLS, LOSSES, RTTS_MS)
+    return dict(study.each(options, share, {"/".join(map(str, case)): case for case in cases}))
 
 
-def table(kept):
+def parts(kept):
     columns = list(itertools.product(LOSSES, RTTS_MS))
+    rows = {
+        "closed form, BBR below 15% loss": [1.0] * len(columns),
+        "closed form, Reno: sqrt(1.5 / p)": [reno(*column) for column in columns],
+        "closed form, CUBIC: RFC 9438, 5.1": [cubic(*column) for column in columns],
+        **{f"`{control}`": [kept[f"{control}/{loss}/{rtt}"] for loss, rtt in columns] for control in CONTROLS},
+    }
+    cell = lambda value: f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
     head = ["", *(f"{loss * 100:g}%, {rtt} ms" for loss, rtt in columns)]
-    rows = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-
-    def row(name, values):
-        cells = [f"{value:.2f}" if value >= 0.1 else f"{value:.3f}" for value in values]
-        rows.append(f"| {name} | " + " | ".join(cells) + " |")
-
-    row("closed form, BBR below 15% loss", [1.0] * len(columns))
-    row("closed form, Reno: sqrt(1.5 / p)", [reno(*column) for column in columns])
-    row("closed form, CUBIC: RFC 9438, 5.1", [cubic(*column) for column in columns])
-    for control in CONTROLS:
-        row(f"`{control}`", [kept[f"{control}/{loss}/{rtt}"] for loss, rtt in columns])
-    return "\n".join(rows) + "\n"
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binary", nargs="?")
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--jobs", type=int, default=1)
-    arguments = parser.parse_args()
-    if arguments.binary:
-        KEPT.write_text(json.dumps(run_all(arguments.binary, arguments.jobs), indent=1) + "\n")
-    made_part.write(PAGE, "loss", table(json.loads(KEPT.read_text())), arguments.check)
+    return {"": study.table(head, [[name, *map(cell, values)] for name, values in rows.items()], rule="---")}
 
 
 if __name__ == "__main__":
-    main()
+    study.Study(__file__, "schemes/loss.md").main(measured, parts)

@@ -8,23 +8,15 @@ usage: oscar_phase.py FARSPAN [--jobs N]     runs all, keeps the numbers in benc
 336 runs of the simulator and 672 of the model, ten minutes on two cores. Hosts and ports have no jitter here, so that runs differ by
 nothing but the end.
 """
-
-import argparse
 import json
 import math
 import pathlib
 import statistics
-import subprocess
-import sys
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
 
-import made_part
 import oscar_model
-
-HERE = pathlib.Path(__file__).resolve().parent
-KEPT = HERE / "oscar_phase.json"
-PAGE = HERE.parent / "docs/src/schemes/oscar.md"
+import study
 
 PROFILES = ["paper", "artifact"]
 SHORTS = [1, 9, 31]
@@ -50,11 +42,8 @@ def simulate(farspan, profile, shorts, end, until):
         *([f"fault={faults}"] if end < until else []),
     ]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
-        command = [farspan, "run", "oscar/convergence", "--profile", profile, "--quiet", "--out", folder, "--force", "--trace", "flow=0"]
-        words = (word for one in settings for word in ("--set", one))
-        done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"{profile}, {shorts} short flows: {done.stderr}")
+        words = ["--profile", profile, "--out", folder, "--force", "--trace", "flow=0"]
+        study.checked(study.run(farspan, "oscar/convergence", *words, settings=settings))
         logs = pathlib.Path(folder) / "trace"
         received = list(events(logs / "flow-0-receiver.sqlog", ["packet_received"]))
         sender = list(events(logs / "flow-0.sqlog", ["packet_sent", "packets_acked", "recovery_metrics_updated"]))
@@ -136,7 +125,7 @@ def phases(kept, profile):
             row += [f"{shown(cell[who]['us'][step])} ({cell[who]['share'][step]:.2f})" for who in ("model", "simulator")]
         rows.append(row)
     head = [f"{shorts}: {what}" for shorts in SHORTS for what in ("in the drain", "model", "simulator")]
-    return made_part.table(["phase", *head], rows)
+    return study.table(["phase", *head], rows)
 
 
 def shown(us):
@@ -155,18 +144,18 @@ def spread(kept):
             row += [f"{times[len(times) // 10]:.0f}, {statistics.median(times):.0f}, {times[-1 - len(times) // 10]:.0f}", f"{soon:.0%}"]
         rows.append(row)
     head = [what for who in ("model", "simulator", "model, no bound") for what in (who, f"within {SOON} us")]
-    return made_part.table(["", "short flows", *head], rows)
+    return study.table(["", "short flows", *head], rows)
+
+
+def parts(kept):
+    return {**{profile: phases(kept, profile) for profile in PROFILES}, "spread": spread(kept)}
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("farspan", nargs="?", type=lambda path: str(pathlib.Path(path).absolute()))
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--model", action="store_true", help="run the model alone")
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args()
+    phase = study.Study(__file__, "schemes/oscar.md", sort=True)
+    options = study.arguments(optional=True, jobs=2, model=False, check=False)
     if options.farspan or options.model:
-        kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+        kept = phase.kept()
         cells = [(profile, shorts, since) for profile in PROFILES for shorts in SHORTS for since in oscar_model.SWEEPS]
         with ProcessPoolExecutor(options.jobs) as pool:
             jobs = [(cell, pool.submit(modelled, *cell)) for cell in cells]
@@ -174,11 +163,8 @@ def main():
                 jobs += [(cell, pool.submit(in_simulator, options.farspan, *cell)) for cell in cells]
             for cell, job in jobs:
                 kept.setdefault(key(*cell), {}).update(job.result())
-        KEPT.write_text(json.dumps(kept, sort_keys=True) + "\n")
-    kept = json.loads(KEPT.read_text())
-    for profile in PROFILES:
-        made_part.write(PAGE, "oscar_phase", phases(kept, profile), options.check, profile)
-    made_part.write(PAGE, "oscar_phase", spread(kept), options.check, "spread")
+        phase.keep(kept)
+    phase.write(parts(phase.kept()), options.check)
 
 
 if __name__ == "__main__":

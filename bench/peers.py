@@ -22,6 +22,7 @@ import sys
 from dataclasses import dataclass
 
 import rdma
+import study
 from process import measure
 
 MTU, HEADER = 4096, 64
@@ -299,7 +300,7 @@ def keep(farspan, results):
     """What does not depend on the machine, and which farspan it is of."""
     version = subprocess.run([farspan, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
     kept = {name: {"tools": {tool: {key: r[key] for key in KEPT} for tool, r in result["tools"].items()}} for name, result in results.items()}
-    (pathlib.Path(__file__).parent / "peers.json").write_text(json.dumps({"farspan": version, **kept}, indent=1) + "\n")
+    study.Study(__file__, levels=3).keep({"farspan": version, **kept})
 
 
 def main():

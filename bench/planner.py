@@ -10,15 +10,13 @@ through a random host. Its choice is the one with the least mean completion, the
 incast's bytes at line rate, and one way. `--fail`: all proxies of the planner fail
 at this time, as a further column.
 """
-import argparse
-import concurrent.futures
 import itertools
 import json
 import os
 import random
 import statistics
-import subprocess
-import tempfile
+
+import study
 
 SITE = 64
 # Payload of a packet, its size on the wire, the line rate in bytes/ms and one way in ms: those of proxy/degree.
@@ -50,19 +48,16 @@ def scenario(declared):
     return HEAD.format(spray=SPRAY) + parts + "\n"
 
 
-def completions(options, path, seed, host, fail=None):
+def completions(options, declared, seed, host, fail=None):
     """Milliseconds until each incast is delivered; `host`: as scheme.proxy.host has it, None for no proxy; `fail`: when all proxies do."""
     sets = [f"scheme.ports.overflow={options.overflow}"]
     sets += ["scheme.proxy.kind=none"] if host is None else [f"scheme.proxy.kind={options.kind}", f"scheme.proxy.host={host}"]
     if fail:
         sets.append(f'fault=[{{kind="proxy_down", at="{fail}"}}]')
-    command = [options.binary, "run", path, "--scheme", options.scheme, "--seed", str(seed), "--json", "--quiet"]
-    command += [word for one in sets for word in ("--set", one)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = study.run(options.farspan, scenario(declared), "--scheme", options.scheme, "--seed", seed, "--json", settings=sets)
     if fail and "there is no proxy" in done.stderr:
-        return completions(options, path, seed, None)
-    document = json.loads(done.stdout)
-    tags = document["delivery"]["tags"]
+        return completions(options, declared, seed, None)
+    tags = json.loads(study.checked(done).stdout)["delivery"]["tags"]
     return [tags[tag]["max_us"] / 1e3 for tag in sorted(tags)]
 
 
@@ -89,19 +84,16 @@ def tried(declared, draws, seed):
 
 def one_set(options, seed):
     declared = incasts(seed)
-    with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
-        file.write(scenario(declared))
-        file.flush()
-        measure = lambda host, fail=None: completions(options, file.name, seed, host, fail)
-        result = {"none": measure(None)} | {name: measure(name) for name in ("random", "planned", "probed")}
-        if options.fail:
-            result["planned, failing"] = measure("planned", options.fail)
-        best = result["planned"]
-        for hosts in tried(declared, options.draws, seed):
-            there = json.dumps(hosts)
-            found = measure(there if any(host != "none" for host in hosts) else None)
-            best = min(best, found, key=statistics.mean)
-        result["oracle"] = best
+    measure = lambda host, fail=None: completions(options, declared, seed, host, fail)
+    result = {"none": measure(None)} | {name: measure(name) for name in ("random", "planned", "probed")}
+    if options.fail:
+        result["planned, failing"] = measure("planned", options.fail)
+    best = result["planned"]
+    for hosts in tried(declared, options.draws, seed):
+        there = json.dumps(hosts)
+        found = measure(there if any(host != "none" for host in hosts) else None)
+        best = min(best, found, key=statistics.mean)
+    result["oracle"] = best
     return {"seed": seed, "incasts": [{**one, "degree": len(one["senders"])} for one in declared], "ms": result}
 
 
@@ -141,19 +133,8 @@ def shares(sets):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("binary")
-    p.add_argument("--sets", type=int, default=100)
-    p.add_argument("--draws", type=int, default=12)
-    p.add_argument("--kind", default="naive", choices=("naive", "streamlined"))
-    p.add_argument("--overflow", default="drop", choices=("drop", "trim"))
-    p.add_argument("--scheme", default="dctcp-per-ack+rps")
-    p.add_argument("--fail")
-    p.add_argument("--jobs", type=int, default=os.cpu_count())
-    p.add_argument("--json")
-    options = p.parse_args()
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        sets = list(pool.map(lambda seed: one_set(options, seed), range(1, options.sets + 1)))
+    options = study.arguments(sets=100, draws=12, kind="naive", overflow="drop", scheme="dctcp-per-ack+rps", fail="", jobs=os.cpu_count(), json="")
+    sets = [one for _, one in study.each(options, lambda _, seed: one_set(options, seed), {seed: (seed,) for seed in range(1, options.sets + 1)})]
     if options.json:
         with open(options.json, "w") as file:
             json.dump(sets, file)

@@ -5,6 +5,8 @@ import pathlib
 import statistics
 import sys
 
+import study
+
 HERE = pathlib.Path(__file__).resolve().parent
 NUMBERS = HERE / "published.json"
 PAGE = HERE.parent / "docs/src/published-code.md"
@@ -28,14 +30,7 @@ def keep(name, scheme, rows, changed, cpu_s, farspan):
         numbers[key] = others + new
     numbers["cpu_s"][f"{name} {scheme}"] = {side: round(seconds, 1) for side, seconds in cpu_s.items()}
     numbers["farspan"][f"{name} {scheme}"] = farspan
-    NUMBERS.write_text(as_json(numbers))
-
-
-def as_json(numbers):
-    """A row a line."""
-    rows = lambda value: "[" + ",".join(f"\n{json.dumps(row)}" for row in value) + "]"
-    of = (f"{json.dumps(key)}: {rows(value) if isinstance(value, list) else json.dumps(value, indent=1)}" for key, value in numbers.items())
-    return "{\n" + ",\n".join(of) + "\n}\n"
+    NUMBERS.write_text(study.as_json(numbers, levels=2))
 
 
 def read():

@@ -7,18 +7,12 @@ usage: python_control.py --run [ROUNDS]      with the farspan package installed:
                                              writes the table
        python_control.py [--check]           writes the table from the kept numbers (or compares it)
 """
-import json
-import pathlib
 import statistics
 import sys
 import time
 import warnings
 
-import made_part
-
-HERE = pathlib.Path(__file__).resolve().parent
-KEPT = HERE / "python_control.json"
-PAGE = HERE.parent / "docs/src/python-control.md"
+import study
 
 NAMES = {"dctcp": "DCTCP", "swift": "Swift", "hpcc": "HPCC", "dcqcn": "DCQCN"}
 SCENARIOS = {
@@ -29,7 +23,7 @@ SCENARIOS = {
 
 def measured(rounds):
     """A row a control and scenario: CPU seconds of each round with the twin in Rust and with the one in Python."""
-    sys.path.insert(0, str(HERE.parent / "python/tests"))
+    sys.path.insert(0, str(study.HERE.parent / "python/tests"))
     import farspan as fs
     from dcqcn import Dcqcn
     from dctcp import Dctcp
@@ -63,17 +57,16 @@ def parts(kept):
         rows.append([NAMES[row["scheme"]], what, f"{row['packets']:,}", f"{fast:.2f}", f"{slow:.2f}", f"{times[-1]:.1f}", f"{more[-1]:.2f}"])
     yield "in-short", (f"A run with a control in Python takes {min(times):.1f} to {max(times):.1f} times the CPU time of one with its twin in Rust: "
                        f"{min(more):.1f} to {max(more):.1f} us more for each packet.\n")
-    yield "table", made_part.table(["control", "scenario", "packets", "Rust, CPU s", "Python, CPU s", "times", "us more a packet"], rows)
+    yield "table", study.table(["control", "scenario", "packets", "Rust, CPU s", "Python, CPU s", "times", "us more a packet"], rows)
 
 
 def main(*words):
+    control = study.Study(__file__, "python-control.md")
     if words[:1] == ("--run",):
-        rows = list(measured(int(words[1]) if len(words) > 1 else 3))
-        KEPT.write_text(json.dumps(rows, indent=1) + "\n")
+        control.keep(list(measured(int(words[1]) if len(words) > 1 else 3)))
     elif words not in ((), ("--check",)):
         sys.exit(__doc__)
-    for part, text in parts(json.loads(KEPT.read_text())):
-        made_part.write(PAGE, "python_control", text, words == ("--check",), part)
+    control.write(parts(control.kept()), words == ("--check",))
 
 
 if __name__ == "__main__":

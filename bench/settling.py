@@ -7,23 +7,11 @@ usage: settling.py FARSPAN [--jobs N]     runs all, keeps the numbers in bench/s
 
 122 runs, a minute on two cores.
 """
-
-import argparse
 import itertools
-import json
 import math
-import pathlib
 import statistics
-import subprocess
-import sys
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 
-import made_part
-
-HERE = pathlib.Path(__file__).resolve().parent
-KEPT = HERE / "settling.json"
-PAGE = HERE.parent / "docs/src/schemes/settling.md"
+import study
 
 CONTROLS = ["oscar", "hpcc", "hpcc-star", "powertcp", "theta-powertcp", "poseidon", "swift", "dcqcn", "timely"]
 GBPS = [25, 100, 400]
@@ -98,25 +86,13 @@ def cells():
 
 
 def run(farspan, control, gbps, flows, changes):
-    import pyarrow.parquet  # noqa: PLC0415 the check needs none
-
     settings = [
         f"topology.link_rate={gbps}Gbps", f"topology.hosts={flows + 1}", f"workload.receiver={flows}",
-        f"workload.senders={json.dumps(list(range(flows)))}", "workload.flow_size=100GB", "transport.start=bdp",
+        f"workload.senders={list(range(flows))}", "workload.flow_size=100GB", "transport.start=bdp",
         f"stop.time={SECONDS if flows > 1 else 1e-4:g}s", "probes.rate_interval=50us",
         *changes,
     ]  # fmt: skip
-    with tempfile.TemporaryDirectory() as folder:
-        command = [farspan, "run", "oscar/equilibrium", "--scheme", control, "--quiet", "--out", folder, "--force"]
-        done = subprocess.run(
-            [*command, *(word for one in settings for word in ("--set", one))],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            sys.exit(f"{control}, {gbps} Gb/s, {flows} flows: {done.stderr}")
-        table = pyarrow.parquet.read_table(pathlib.Path(folder) / "series.parquet")
+    (table,) = study.result_tables(farspan, "oscar/equilibrium", "--scheme", control, names=["series"], settings=settings)
     rows = list(zip(*(table[name].to_pylist() for name in ("t_ns", "probe", "id", "value")), strict=True))
     port = f"->host{flows}#0"
     of = lambda probe, since, until: [
@@ -142,7 +118,7 @@ def run(farspan, control, gbps, flows, changes):
 def first(kept):
     """A row a control: how much of the link its lone flow uses in the first round trip."""
     rows = [[f"`{control}`", *(f"{kept[key(control, gbps, 1)]['used']:.3f}" for gbps in GBPS)] for control in CONTROLS]
-    return made_part.table(["", *(f"{gbps} Gb/s" for gbps in GBPS)], rows)
+    return study.table(["", *(f"{gbps} Gb/s" for gbps in GBPS)], rows)
 
 
 def differs(found, control, gbps, flows):
@@ -176,7 +152,7 @@ def settled(kept):
             f"`{control}`", str(gbps), str(flows), f"{found['used']:.3f}", "" if used is None else f"{used:.3f}",
             f"{found['queue']:.2f}", wanted, f"{found['jain']:.3f}", ", ".join(differs(found, control, gbps, flows)),
         ])  # fmt: skip
-    return made_part.table(["", "Gb/s", "flows", "used", "form", "queue, BDP", "form", "Jain", "differs"], rows)
+    return study.table(["", "Gb/s", "flows", "used", "form", "queue, BDP", "form", "Jain", "differs"], rows)
 
 
 def changed(kept):
@@ -199,24 +175,16 @@ def changed(kept):
                 pair("jain", ".3f"),
             ]
         )
-    return made_part.table(["", "change", "used", "queue, BDP", "Jain"], rows)
+    return study.table(["", "change", "used", "queue, BDP", "Jain"], rows)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("farspan", nargs="?", type=lambda path: str(pathlib.Path(path).absolute()))
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args()
-    if options.farspan:
-        jobs = list(cells())
-        with ThreadPoolExecutor(options.jobs) as pool:
-            kept = dict(zip((key(*job) for job in jobs), pool.map(lambda job: run(options.farspan, *job), jobs), strict=True))
-        KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
-    kept = json.loads(KEPT.read_text())
-    for name, make in (("first", first), ("settled", settled), ("changed", changed)):
-        made_part.write(PAGE, "settling", make(kept), options.check, name)
+def measured(options):
+    return dict(study.each(options, run, {key(*case): case for case in cells()}))
+
+
+def parts(kept):
+    return {"first": first(kept), "settled": settled(kept), "changed": changed(kept)}
 
 
 if __name__ == "__main__":
-    main()
+    study.Study(__file__, "schemes/settling.md", sort=True).main(measured, parts)

@@ -7,18 +7,7 @@ usage: testbeds.py FARSPAN [--jobs N] [--only PREFIX]      runs all, or those wh
 
 192 runs, about twelve minutes on two cores.
 """
-import argparse
-import json
-import pathlib
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
-
-import made_part
-
-HERE = pathlib.Path(__file__).resolve().parent
-KEPT = HERE / "testbeds.json"
-PAGE = HERE.parent / "docs/src/testbeds.md"
+import study
 
 BURSTS = {"off": [], "on": ["transport.burst=64KiB"]}
 NAMES = {
@@ -81,15 +70,9 @@ CONNECTED = ["transport.connections=per_pair"]
 PACED = [f"scheme.{site}.congestion.pacing=srtt" for site in ("intra", "inter")]
 
 
-def run(binary, name, job):
+def run(farspan, scenario, scheme, settings):
     """The numbers of a run."""
-    scenario, scheme, settings = job
-    command = [binary, "run", scenario, "--scheme", scheme, "--json", "--quiet"]
-    command += [word for setting in settings for word in ("--set", setting)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{name}: {' '.join(command)}: {done.stderr}")
-    document = json.loads(done.stdout)
+    document = study.document(farspan, scenario, "--scheme", scheme, settings=settings)
     kept = {"rtt_ms": round(document["rtt"]["all"]["p50_us"] / 1000, 1)}
     if goodput := document.get("goodput"):
         kept |= {"mbps": round(goodput["all"]["bps"] / 1e6), "intra": round((goodput["intra"] or {}).get("share", 0), 3)}
@@ -100,16 +83,10 @@ def run(binary, name, job):
     return kept
 
 
-def run_all(binary, workers, prefix):
-    all_runs = {name: job for name, job in jobs().items() if name.startswith(prefix)}
-    with ThreadPoolExecutor(workers) as pool:
-        kept = pool.map(lambda name: run(binary, name, all_runs[name]), all_runs)
-        return dict(zip(all_runs, kept, strict=True))
-
-
-def rows(head, lines):
-    lines = [head, ["---"] * len(head), *lines]
-    return "".join(f"| {' | '.join(str(cell) for cell in line)} |\n" for line in lines)
+def measured(options):
+    cases = {name: job for name, job in jobs().items() if name.startswith(options.only)}
+    before = STUDY.kept() if options.only else {}
+    return before | dict(study.each(options, run, cases))
 
 
 def dcn(kept):
@@ -117,7 +94,7 @@ def dcn(kept):
         gemini, dctcp = (kept[f"dcn {flows} {k} {bursts} {scheme}"]["mbps"] for scheme in ("gemini", "dctcp"))
         return f"{gemini} / {dctcp}"
     head = ["K", "2 flows", "8 flows", "2 flows, bursts of 64 KB", "8 flows, bursts of 64 KB"]
-    return rows(head, [[k, *(cell(flows, k, bursts) for bursts in BURSTS for flows in (2, 8))] for k in THRESHOLDS])
+    return study.table(head, [[k, *(cell(flows, k, bursts) for bursts in BURSTS for flows in (2, 8))] for k in THRESHOLDS])
 
 
 def wan(kept):
@@ -128,12 +105,12 @@ def wan(kept):
     label = {"gemini": "Gemini, T = 5 ms", "gemini 8 ms": "Gemini, T = 8 ms"}
     lines = [[label.get(scheme, NAMES.get(scheme)), *cells("wan", scheme)] for scheme in schemes]
     lines += [[f"{NAMES[scheme]}, 100 ms", *cells("long", scheme)] for scheme in ("gemini", "bbr", "dctcp", "cubic")]
-    return rows(head, lines)
+    return study.table(head, lines)
 
 
 def groups(kept):
     schemes = ["gemini", "vegas", "cubic", "newreno", "dctcp", "bbr"]
-    return rows(["control", "Jain, 100 to 150 s", "with bursts"],
+    return study.table(["control", "Jain, 100 to 150 s", "with bursts"],
                 [[NAMES[scheme], *(kept[f"groups {bursts} {scheme}"]["jain"] for bursts in BURSTS)] for scheme in schemes])
 
 
@@ -144,7 +121,7 @@ def fair(kept):
             for case, name in (("off", NAMES[scheme]), ("base", "Gemini, a cut per base RTT"), ("on", f"{NAMES[scheme]}, bursts")):
                 if f"fair 4 {k} {case} {scheme}" in kept:
                     lines.append([k, name, *(kept[f"fair {ratio} {k} {case} {scheme}"]["jain"] for ratio in RATIOS)])
-    return rows(["K", "control", *(f"1:{ratio}" for ratio in RATIOS)], lines)
+    return study.table(["K", "control", *(f"1:{ratio}" for ratio in RATIOS)], lines)
 
 
 def shares(kept):
@@ -156,7 +133,7 @@ def shares(kept):
     for scheme in ("cubic", "newreno"):
         what = f"{NAMES[scheme]}, 10 ms beside 160 ms"
         lines.append([what, *(cell(f"1:16 {buffer} {scheme}") if buffer in (50, 500) else "" for buffer in buffers)])
-    return rows(["share of the first", *(f"{buffer / 500:g} BDP" for buffer in buffers)], lines)
+    return study.table(["share of the first", *(f"{buffer / 500:g} BDP" for buffer in buffers)], lines)
 
 
 def tiers(kept):
@@ -169,25 +146,14 @@ def tiers(kept):
         run_of = kept[f"tiers {delay} {bursts} {scheme}"]
         return f"{run_of['sites']:g} / {run_of['wan']:g}"
     head = ["control", "10 ms", "no delay", "10 ms, bursts", "no delay, bursts"]
-    return rows(head, [[name, *(cell(delay, bursts, scheme) for bursts in BURSTS for delay in ("10 ms", "none"))]
+    return study.table(head, [[name, *(cell(delay, bursts, scheme) for bursts in BURSTS for delay in ("10 ms", "none"))]
                        for scheme, name in schemes.items()])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binary", nargs="?")
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--only", default="", help="renew only runs whose names begin so")
-    arguments = parser.parse_args()
-    if arguments.binary:
-        before = json.loads(KEPT.read_text()) if arguments.only else {}
-        kept = before | run_all(arguments.binary, arguments.jobs, arguments.only)
-        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
-    kept = json.loads(KEPT.read_text())
-    for part, table in (("dcn", dcn), ("wan", wan), ("groups", groups), ("fair", fair), ("shares", shares), ("tiers", tiers)):
-        made_part.write(PAGE, "testbeds", table(kept), arguments.check, part)
+def parts(kept):
+    return {make.__name__: make(kept) for make in (dcn, wan, groups, fair, shares, tiers)}
 
 
+STUDY = study.Study(__file__, "testbeds.md")
 if __name__ == "__main__":
-    main()
+    STUDY.main(measured, parts, only="")

@@ -7,23 +7,14 @@ usage: theory.py FARSPAN [--jobs N]    runs all, keeps the numbers in bench/theo
 
 200 runs, ten minutes on two cores. Queues and thresholds are in packets of 1,500 B, as in the paper.
 """
-import argparse
-import json
 import math
-import pathlib
 import statistics
-import subprocess
 import sys
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 
-import made_part
+import study
 import theory_plot
 
-HERE = pathlib.Path(__file__).resolve().parent
-KEPT = HERE / "theory.json"
-PAGE = HERE.parent / "docs/src/theory.md"
-PLOT = HERE.parent / "docs/src/images/theorem-1.svg"
+PLOT = study.BOOK / "images/theorem-1.svg"
 
 PACKET, PAYLOAD = 1500, 1460
 # C, in packets per second, and H of Table IV, in packets per bit.
@@ -118,19 +109,6 @@ def least(rule, k, f):
     return min((rule(flows, k, f), flows) for flows in range(1, most + 1))
 
 
-def run(binary, folder, name, scenario):
-    """The rows of series.parquet, and those of flows.parquet."""
-    import pyarrow.parquet  # noqa: PLC0415 the check needs none
-
-    file = pathlib.Path(folder) / f"{name}.toml"
-    file.write_text(scenario)
-    done = subprocess.run([binary, "run", file, "--quiet", "--out", file.with_suffix("")], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{file.name}: {done.stderr}")
-    read = lambda table: pyarrow.parquet.read_table(file.with_suffix("") / table)
-    return read("series.parquet"), read("flows.parquet").to_pylist()
-
-
 def late(series, probe, after):
     """Values of a probe by id, from so many seconds on."""
     found = {}
@@ -147,14 +125,14 @@ def gemini(k, h):
     return f'{{ name = "gemini", k = "{round(k * PACKET)}B", delay_threshold = "10s", h = {h} }}'
 
 
-def sawtooth(binary, folder, k, flows, doubled):
+def sawtooth(farspan, k, flows, doubled):
     """Least queue and utilisation of the last 10 s of 20, of flows that start together at their shares."""
     control = gemini(threshold(factor(k, RTT) * (1 + doubled), RTT) if doubled else k, (0.1, 5.0))
     start = f"{int(C * RTT / flows * PAYLOAD)}B"
     probes = 'queue_interval = "500us"\nseries = ["queue", "utilization"]'
     shared = COMMON.format(start=start, congestion=f"intra.congestion = {control}", step=k * PACKET, probes=probes, stop=20)
     scenario = STAR.format(hosts=flows + 1, flows=flows, senders=list(range(flows))) + shared
-    series, _ = run(binary, folder, f"one-{k}-{flows}-{doubled}", scenario)
+    (series,) = study.result_tables(farspan, scenario, names=["series"])
     (queue,), (busy,) = (late(series, probe, 10).values() for probe in ("queue", "utilization"))
     return {"least": min(queue) / PACKET, "busy": round(statistics.mean(busy), 4)}
 
@@ -165,7 +143,7 @@ def numbers(k, f):
     return sorted({*FLOWS, *([worst] if worst <= 2 * FLOWS[-1] else [])})
 
 
-def shares(binary, folder, name, k, ratio, short=SHORT, h=None, part=1, seconds=100):
+def shares(farspan, k, ratio, short=SHORT, h=None, part=1, seconds=100):
     """Flows of two round trips through one port, in the last half of a run. `h`: packets for a base round trip, or bounds; `part`: of F."""
     h = h or (lambda rtt: step(rtt))
     control = lambda rtt: gemini(threshold(factor(k, rtt) * part, rtt) if part != 1 else k, h(rtt) if callable(h) else h)
@@ -175,15 +153,16 @@ def shares(binary, folder, name, k, ratio, short=SHORT, h=None, part=1, seconds=
     network = TWO_SITES.format(hosts=hosts, delay=round(short / 4 * 1e9), rtt=round(long * 1e6), pairs=pairs)
     congestion = f"intra.congestion = {control(short)}\ninter.congestion = {control(long)}"
     shared = lambda probes: COMMON.format(start="iw10", congestion=congestion, step=k * PACKET, probes=probes, stop=seconds)
-    series, flows = run(binary, folder, f"two-{name}", network + shared('rate_interval = "500ms"'))
+    series, flows = study.result_tables(farspan, network + shared('rate_interval = "500ms"'), names=["series", "flows"])
     mean = lambda probe: [statistics.mean(late(series, probe, seconds / 2)[str(flow)]) for flow in range(2 * EACH)]
     rates, rtts = mean("rate"), mean("rtt")
     # Cuts: falls of the window between samples less than a base round trip apart.
     probes = f'rate_interval = "{round(short / 2 * 1e6)}us"\nseries = ["cwnd"]\nflows = "flow=0,{EACH}"'
-    windows = late(run(binary, folder, f"cuts-{name}", network + shared(probes))[0], "cwnd", seconds / 2)
+    (sampled,) = study.result_tables(farspan, network + shared(probes), names=["series"])
+    windows = late(sampled, "cwnd", seconds / 2)
     cuts = {flow: [b / a for a, b in zip(window, window[1:], strict=False) if b < a] for flow, window in windows.items()}
     side = lambda values: (statistics.mean(values[EACH:]), statistics.mean(values[:EACH]))
-    marked = [flow["marked_packets"] / (flow["sent_bytes"] / PAYLOAD) for flow in flows]
+    marked = [flow["marked_packets"] / (flow["sent_bytes"] / PAYLOAD) for flow in flows.to_pylist()]
     sizes = [1 - statistics.mean(cuts[flow]) for flow in (str(EACH), "0")]
     return {
         "jain": sum(rates) ** 2 / len(rates) / sum(rate**2 for rate in rates), "rates": side(rates)[0] / side(rates)[1],
@@ -206,30 +185,13 @@ def second(k, ratio):
     }
 
 
-def run_all(binary, jobs):
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
-        first, last = {}, {}
-        for k in THRESHOLDS:
-            for flows in numbers(k, factor(k, RTT)):
-                for doubled in (0, 1):
-                    first[f"{k}/{flows}/{doubled}"] = pool.submit(sawtooth, binary, folder, k, flows, doubled)
-        for k in (50, 300):
-            for ratio in RATIOS:
-                for name, change in second(k, ratio).items():
-                    if name in ("printed", "free") or ratio in CUT_RATIOS:
-                        last[f"{name}/{k}/{ratio}"] = pool.submit(shares, binary, folder, f"{name}-{k}-{ratio}", k, ratio, **change)
-        for ratio in (4, 16):
-            last[f"far/20/{ratio}"] = pool.submit(shares, binary, folder, f"far-{ratio}", 20, ratio, short=10e-3, seconds=200)
-        done = lambda runs: {case: future.result() for case, future in runs.items()}
-        return {"theorem 1": done(first), "theorem 2": done(last)}
-
-
-def row(*cells):
-    return "| " + " | ".join(str(cell) for cell in cells) + " |"
-
-
-def head(*cells):
-    return [row(*cells), "|---" * len(cells) + "|"]
+def measured(options):
+    first = {f"{k}/{flows}/{doubled}": (k, flows, doubled) for k in THRESHOLDS for flows in numbers(k, factor(k, RTT)) for doubled in (0, 1)}
+    last = {f"{name}/{k}/{ratio}": (k, ratio, change) for k in (50, 300) for ratio in RATIOS for name, change in second(k, ratio).items()
+            if name in ("printed", "free") or ratio in CUT_RATIOS}
+    last |= {f"far/20/{ratio}": (20, ratio, {"short": 10e-3, "seconds": 200}) for ratio in (4, 16)}
+    changed = lambda farspan, k, ratio, change: shares(farspan, k, ratio, **change)
+    return {"theorem 1": dict(study.each(options, sawtooth, first)), "theorem 2": dict(study.each(options, changed, last))}
 
 
 def plain(value, digits):
@@ -245,7 +207,7 @@ def simulated(kept, k, doubled):
 
 
 def first_table(kept):
-    rows = head("K", "F", "least by (9)", "least by (3) to (6)", "least, simulated", "link busy", "2F: by (9)", "2F: by (3) to (6)", "2F: link busy")
+    head, rows = ["K", "F", "least by (9)", "least by (3) to (6)", "least, simulated", "link busy", "2F: by (9)", "2F: by (3) to (6)", "2F: link busy"], []
     for k in THRESHOLDS:
         cells = [k, f"{factor(k, RTT):.3f}"]
         for doubled in (0, 1):
@@ -256,17 +218,17 @@ def first_table(kept):
             queue, (busy, flows) = simulated(kept, k, doubled)
             cells += [] if doubled else [plain(queue, 0)]
             cells.append(f"{100 * busy:.1f}% ({flows})")
-        rows.append(row(*cells))
-    return "\n".join(rows) + "\n"
+        rows.append(cells)
+    return study.table(head, rows, rule="---")
 
 
 def second_table(kept):
-    rows = head("K", "RTTs", "the theorem", "bounds of h: Jain", "rates", "no bounds: Jain", "rates")
+    head, rows = ["K", "RTTs", "the theorem", "bounds of h: Jain", "rates", "no bounds: Jain", "rates"], []
     for k in (50, 300):
         for ratio in RATIOS:
             found = [kept[f"{name}/{k}/{ratio}"] for name in ("printed", "free")]
-            rows.append(row(k, f"1:{ratio}", 1, *(cell for run in found for cell in (f"{run['jain']:.3f}", f"{run['rates']:.2f}"))))
-    return "\n".join(rows) + "\n"
+            rows.append([k, f"1:{ratio}", 1, *(cell for run in found for cell in (f"{run['jain']:.3f}", f"{run['rates']:.2f}"))])
+    return study.table(head, rows, rule="---")
 
 
 def product(run, k, ratio, short, h):
@@ -278,7 +240,7 @@ def product(run, k, ratio, short, h):
 
 def third_table(kept):
     names = {"free": "as printed, no bounds", "half": "F halved", "quarter": "h a quarter", "queueing": "h over RTT + K / C"}
-    rows = head("what", "K", "RTTs", "rates", "h", "RTT'", "cuts a second", "size of a cut", "their product", "marked share", "largest cut")
+    head, rows = ["what", "K", "RTTs", "rates", "h", "RTT'", "cuts a second", "size of a cut", "their product", "marked share", "largest cut"], []
     lines = [(text, name, k, ratio, SHORT) for name, text in names.items() for k in (50, 300) for ratio in CUT_RATIOS]
     lines += [("as printed, short RTT 10 ms", "far", 20, ratio, 10e-3) for ratio in (4, 16)]
     for text, name, k, ratio, short in lines:
@@ -287,8 +249,8 @@ def third_table(kept):
         *factors, whole = product(run, k, ratio, short, h)
         factors = [f"{factors[0]:.3f}", f"1:{factors[1]:.2f}", f"1:{factors[2]:.2f}", f"1:{factors[3]:.2f}"]
         marked = run["marked"][0] / run["marked"][1]
-        rows.append(row(text, k, f"1:{ratio}", f"{run['rates']:.2f}", *factors, f"{whole:.2f}", f"{marked:.2f}", f"{run['largest_cut']:.2f}"))
-    return "\n".join(rows) + "\n"
+        rows.append([text, k, f"1:{ratio}", f"{run['rates']:.2f}", *factors, f"{whole:.2f}", f"{marked:.2f}", f"{run['largest_cut']:.2f}"])
+    return study.table(head, rows, rule="---")
 
 
 def plot(kept):
@@ -305,18 +267,14 @@ def plot(kept):
     ])
 
 
+def parts(kept):
+    first, last = kept["theorem 1"], kept["theorem 2"]
+    return {"theorem 1": first_table(first), "theorem 2": second_table(last), "why": third_table(last)}
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binary", nargs="?")
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--jobs", type=int, default=1)
-    arguments = parser.parse_args()
-    if arguments.binary:
-        KEPT.write_text(json.dumps(run_all(arguments.binary, arguments.jobs), indent=1) + "\n")
-    kept = json.loads(KEPT.read_text())
-    tables = (first_table(kept["theorem 1"]), second_table(kept["theorem 2"]), third_table(kept["theorem 2"]))
-    for part, table in zip(("theorem 1", "theorem 2", "why"), tables, strict=True):
-        made_part.write(PAGE, "theory", table, arguments.check, part)
+    theory = study.Study(__file__, "theory.md", levels=2)
+    arguments, kept = theory.main(measured, parts), theory.kept()
     drawn = plot(kept["theorem 1"])
     if arguments.check and PLOT.read_text() != drawn:
         sys.exit(f"{PLOT.name} is not what bench/theory.json gives: run bench/theory.py")

@@ -6,19 +6,13 @@ usage: which_transport.py FARSPAN [--jobs N] [--out DIR]     runs four sweeps in
 
 795 runs, half an hour of CPU time.
 """
-import argparse
 import json
 import math
 import pathlib
 import statistics
 import subprocess
 
-import made_part
-
-HERE = pathlib.Path(__file__).resolve().parent
-KEPT = HERE / "which_transport.json"
-BOOK = HERE.parent / "docs/src"
-PAGE = BOOK / "which-transport.md"
+import study
 
 WAN = "uno,uno-noec,gemini,bbr,cubic,vegas,dctcp,swift,oscar,hpcc,nscc+reps"
 SITE = "uno-noec,gemini,dctcp,swift,timely,hpcc,powertcp,oscar,poseidon,dcqcn,nscc+reps,ndp,cubic"
@@ -56,10 +50,10 @@ KEEP = {
 }
 
 
-def run(binary, name, out, jobs):
+def run(farspan, name, out, jobs):
     """The rows of a sweep: one a point, with the median over the seeds of what is kept. A null counts as infinite."""
-    words = [binary.resolve(), "sweep", *SWEEPS[name], "--jobs", str(jobs), "--quiet", "--json", "-o", (out / name).resolve()]
-    done = subprocess.run(words, cwd=BOOK / "which-transport", check=True, capture_output=True, text=True)
+    words = [farspan, "sweep", *SWEEPS[name], "--jobs", str(jobs), "--quiet", "--json", "-o", (out / name).resolve()]
+    done = subprocess.run(words, cwd=study.BOOK / "which-transport", check=True, capture_output=True, text=True)
     axes, kept = KEEP[name]
     points = {}
     for row in json.loads(done.stdout)["rows"]:
@@ -105,37 +99,27 @@ def tables(kept):
     by_scheme = list(cells(kept, "wan", "share", share))
     for rtt in RTTS:
         rows = [[f"`{scheme}`", *(text for point, text in line if point[0] == rtt)] for scheme, line in by_scheme]
-        yield f"wan {rtt}", made_part.table(["scheme", *(f"loss {loss:.2%}" if loss else "no loss" for loss in LOSSES)], rows)
+        yield f"wan {rtt}", study.table(["scheme", *(f"loss {loss:.2%}" if loss else "no loss" for loss in LOSSES)], rows)
     sent = list(cells(kept, "wan", "efficiency", lambda value: "-" if value is None else f"{value:.0%}"))
     rows = [[f"`{scheme}`", *(text for (_, loss), text in line if loss == LOSSES[0])] for scheme, line in sent]
-    yield "efficiency", made_part.table(["scheme", *RTTS], rows)
+    yield "efficiency", study.table(["scheme", *RTTS], rows)
     always = {point: text for scheme, line in by_scheme if scheme == "bbr" for point, text in line}
     late = [text for _, line in cells(kept, "startup", "share", share) for _, text in line]
     plain = [["from the start", *(always[("40ms", loss)].strip("*") for loss in LOSSES)], ["after 1 s", *(text.strip("*") for text in late)]]
-    yield "startup", made_part.table(["random loss", *(f"loss {loss:.2%}" if loss else "no loss" for loss in LOSSES)], plain)
+    yield "startup", study.table(["random loss", *(f"loss {loss:.2%}" if loss else "no loss" for loss in LOSSES)], plain)
     shares, delays = (list(cells(kept, "buffer", column, write)) for column, write in (("share", share), ("delay_us", delay)))
     rows = [[f"`{scheme}`", *(text for _, text in line), *(text for _, text in more)] for (scheme, line), (_, more) in zip(shares, delays)]
     head = ["scheme", *BUFFERS, *(f"{buffer}: delay, p99" for buffer in BUFFERS)]
-    yield "buffer", made_part.table(head, rows)
+    yield "buffer", study.table(head, rows)
     slow, waits = (list(cells(kept, "site", column, write)) for column, write in
                    (("p99", lambda value: "-" if value is None else f"{value:.3g}"), ("delay_us", delay)))
     rows = [[f"`{scheme}`", *(text for _, text in line), *(text for _, text in more)] for (scheme, line), (_, more) in zip(slow, waits)]
-    yield "site", made_part.table(["scheme", *SITE_BUFFERS, *(f"{buffer}: delay, p99" for buffer in SITE_BUFFERS)], rows)
+    yield "site", study.table(["scheme", *SITE_BUFFERS, *(f"{buffer}: delay, p99" for buffer in SITE_BUFFERS)], rows)
 
 
-def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("farspan", type=pathlib.Path, nargs="?")
-    p.add_argument("--jobs", type=int, default=2)
-    p.add_argument("--out", type=pathlib.Path, default=pathlib.Path("out/which-transport"))
-    p.add_argument("--check", action="store_true")
-    a = p.parse_args()
-    if a.farspan:
-        kept = {name: list(run(a.farspan, name, a.out, a.jobs)) for name in SWEEPS}
-        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
-    for part, table in tables(json.loads(KEPT.read_text())):
-        made_part.write(PAGE, "which_transport", table, a.check, part)
+def measured(options):
+    return {name: list(run(options.farspan, name, options.out, options.jobs)) for name in SWEEPS}
 
 
 if __name__ == "__main__":
-    main()
+    study.Study(__file__, "which-transport.md", levels=2).main(measured, tables, out=pathlib.Path("out/which-transport"))

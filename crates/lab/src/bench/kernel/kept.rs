@@ -4,6 +4,7 @@ use super::cells::{Cell, Measure};
 use crate::failure::Failure;
 use farspan_metrics::median;
 use serde::{Deserialize, Serialize};
+use serde_json::to_string;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -37,10 +38,13 @@ impl Kept {
         })
     }
 
-    /// Writes them; a reader sees the old ones or the new ones.
+    /// Writes them, a cell a line. A reader sees the old ones or the new ones.
     pub(super) fn write(&self, file: &Path) -> Result<(), Failure> {
-        let text = serde_json::to_string_pretty(self).expect("runs have a JSON form");
-        farspan_files::write(file, (text + "\n").as_bytes())
+        let json = |cell: &String, runs: &Runs| Ok(format!("{}: {}", to_string(cell)?, to_string(runs)?));
+        let cells =
+            self.0.iter().map(|(cell, runs)| json(cell, runs)).collect::<serde_json::Result<Vec<_>>>();
+        let text = format!("{{\n{}\n}}\n", cells.expect("runs have a JSON form").join(",\n"));
+        farspan_files::write(file, text.as_bytes())
             .map_err(|error| Failure::Failed(format!("{}: cannot be written ({error})", file.display())))
     }
 
