@@ -22,8 +22,10 @@ import subprocess
 import sys
 import tempfile
 
+import study
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs/src/deviations/ambiguity.md"
+PAGE = study.BOOK / "deviations/ambiguity.md"
 
 Scenario = collections.namedtuple("Scenario", "name set arms claims")
 Claim = collections.namedtuple("Claim", "title rival path")
@@ -194,7 +196,7 @@ class Runs:
 
     def run(self, scenario, scheme, settings, seed):
         words = ["run", scenario, "--scheme", scheme, "--seed", str(seed), "--json", "--quiet"]
-        words += [word for setting in settings for word in ("--set", setting)]
+        words += study.words(settings)
         kept = self.kept / hashlib.sha256("\0".join(words).encode()).hexdigest()
         if not kept.exists():
             done = subprocess.run([self.binary, *words], capture_output=True, text=True)

@@ -20,6 +20,8 @@ import pathlib
 import subprocess
 import sys
 
+import study
+
 LIST = pathlib.Path(__file__).resolve().parent / "baseline/runs.tsv"
 RUN = ("scenario", "scheme", "profile", "set")
 PROFILES = ("paper", "artifact")
@@ -60,7 +62,7 @@ def result(binary, run, engine, threads):
     scenario, scheme, profile, changes = run
     command = [binary, "run", scenario, "--scheme", scheme, "--profile", profile, "--seed", "1", "--engine", engine]
     command += ["--threads", str(threads)] if threads > 1 else []
-    command += [word for change in changes.split() for word in ("--set", change)]
+    command += study.words(changes.split())
     done = subprocess.run([*command, "--json", "--quiet"], capture_output=True, text=True)
     if done.returncode != 0:
         return {"exit": str(done.returncode), "message": cell([done.stderr])}
@@ -117,8 +119,7 @@ def offered(binary):
 
 
 def commit(binary):
-    command = [binary, "run", "topology/parking-lot", "--json", "--quiet"]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["commit"]
+    return study.document(binary, "topology/parking-lot")["commit"]
 
 
 def differences(listed, found):
@@ -165,4 +166,5 @@ def main():
     sys.exit(3 if (changed or unlisted) and not a.write else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

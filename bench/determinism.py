@@ -3,16 +3,15 @@ differ.
 
 usage: determinism.py BINARY...
 """
-import json
-import subprocess
 import sys
+
+import study
 
 SCENARIO = ["uno/websearch", "--scheme", "uno-noec", "--set", "workload.flows=400"]
 
 
 def digests(binary, seed, engine="windowed"):
-    command = [binary, "run", *SCENARIO, "--seed", str(seed), "--engine", engine, "--json", "--quiet"]
-    document = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    document = study.document(binary, *SCENARIO, "--seed", seed, "--engine", engine)
     return document["digest"], document["packet_digest"], document["packet_hops"]
 
 

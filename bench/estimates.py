@@ -13,30 +13,23 @@ import concurrent.futures
 import fnmatch
 import json
 import os
-import pathlib
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
 
-LIST = pathlib.Path(__file__).resolve().parent / "baseline/runs.tsv"
-RUN = ("scenario", "scheme", "profile", "set")
+import baseline
+import study
+
 PREFIX = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 SECONDS = {"s": 1, "min": 60, "h": 3600}
 HOPS, MEMORY, CPU = 1.5, 2.0, 0.9
 
 
-def rows(most_hops):
-    """(scenario, scheme, profile, set) of the runs that do not fail, and have no more packet-hops."""
-    lines = [line for line in LIST.read_text().splitlines() if not line.startswith("#")]
-    cells = [dict(zip(lines[0].split("\t"), line.split("\t"), strict=True)) for line in lines[1:]]
-    return [tuple(row[key] for key in RUN) for row in cells if row["exit"] == "0" and int(row["packet_hops"]) <= most_hops]
-
-
 def words(run):
     scenario, scheme, profile, changes = run
-    return [scenario, "--scheme", scheme, "--profile", profile, "--seed", "1", *(word for change in changes.split() for word in ("--set", change))]
+    return [scenario, "--scheme", scheme, "--profile", profile, "--seed", "1", *study.words(changes.split())]
 
 
 def estimated(binary, run):
@@ -79,7 +72,7 @@ def main():
     p.add_argument("--check", action="store_true")
     a = p.parse_args()
     wanted = lambda run: not a.only or any(fnmatch.fnmatch(" ".join(run[:3]), f"*{pattern}*") for pattern in a.only)
-    runs = [run for run in rows(a.most_hops) if wanted(run)][:: a.every]
+    runs = [run for run, row in baseline.read().items() if row["exit"] == "0" and int(row["packet_hops"]) <= a.most_hops and wanted(run)][:: a.every]
     if not runs:
         p.error(f"no run matches --only {a.only} --most-hops {a.most_hops}")
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:

@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 
+import study
+
 SCENARIOS = {"full": "bench/fat-tree", "fifo": "bench/fat-tree-fifo"}
 ENGINES = ("windowed", "ordered", "oracle")
 SIZES = ("256KiB", "1MiB")
@@ -43,7 +45,7 @@ flow_size = "64KiB"
 
 def measure(binary, ports, engine, changes):
     """(instructions, packet-hops) of one run."""
-    arguments = ["--engine", engine, *(word for change in changes for word in ("--set", change))]
+    arguments = ["--engine", engine, *study.words(changes)]
     return count(binary, [SCENARIOS[ports], *arguments])
 
 

@@ -4,17 +4,17 @@ each packet came, how long it was, and whether it was marked, to crates/kernel/t
 
 usage: kernel_arrivals.py FARSPAN     root, on Linux; ten seconds
 """
-import argparse
 import pathlib
 import struct
 import sys
 import tempfile
 import tomllib
 
+import study
 from kernel_lab import Lab
 from kernel_paths import PHANTOM_PORT, SCENARIO
 
-FILE = pathlib.Path(__file__).resolve().parent.parent / "crates/kernel/tests/all/arrivals.csv"
+FILE = study.HERE.parent / "crates/kernel/tests/all/arrivals.csv"
 SEED = 1
 # It begins with nearly a BDP, so that the port marks from the start.
 PARAMETERS = ["line_rate=200Mbps", "intra_rtt=20ms", "start_cwnd=300"]
@@ -56,9 +56,7 @@ def packets(file):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("farspan", type=lambda path: str(pathlib.Path(path).absolute()))
-    farspan = parser.parse_args().farspan
+    farspan = study.arguments().farspan
     # Packets reach the port when they have crossed the link, and no later.
     settings = ["host.jitter=0ns", "topology.buffer=500KB", *PHANTOM_PORT]
     with tempfile.TemporaryDirectory() as folder:

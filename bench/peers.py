@@ -264,10 +264,6 @@ def ratio(of, by, key):
     return "-" if of[key] is None or by[key] is None else f"{of[key] / by[key]:.2f}"
 
 
-def markdown(head, rows):
-    return ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]]
-
-
 def table(results):
     head = ["scenario", "simulator", "mean FCT", "max FCT", "CPU s (range)", "packet-hops", "hops / CPU s", "bytes / CPU s"]
     head += ["instructions / byte", "peak memory"]
@@ -289,11 +285,11 @@ def table(results):
                 more = [ratio(ours, r, key) for key in ("mean_fct_us", "max_fct_us", "hops_per_cpu_s", "bytes_per_cpu_s")]
                 less = [ratio(r, ours, key) for key in ("instructions_per_byte", "rss_bytes")]
                 ratios.append([tool, scenario, *more, *less])
-    lines = markdown(head, rows)
+    text = study.table(head, rows)
     head = ["farspan over", "scenario", "mean FCT", "max FCT", "hops / CPU s", "bytes / CPU s"]
-    lines += ["", *markdown([*head, "instructions / byte of the other", "memory of the other"], ratios)]
+    text += "\n" + study.table([*head, "instructions / byte of the other", "memory of the other"], ratios)
     loads = ", ".join(f"{name} {r['load_average'][0]:.1f} to {r['load_average'][1]:.1f}" for name, r in results.items())
-    return "\n".join([*lines, "", f"Load average of the last minute, before and after: {loads}."])
+    return f"{text}\nLoad average of the last minute, before and after: {loads}."
 
 
 def keep(farspan, results):

@@ -105,8 +105,7 @@ def table(sets):
     rows = [(one, {name: times[n] for name, times in group["ms"].items()} | {"bound": bound(one)})
             for group in sets for n, one in enumerate(group["incasts"])]
     names = list(rows[0][1])
-    print("| incasts | how many | " + " | ".join(names) + " | planned / oracle |")
-    print("|---|---|" + "---|" * (len(names) + 1))
+    lines = []
     classes = [(f"{size} MB", lambda one, size=size: one["bytes"] == size * 10**6) for size in MEGABYTES]
     classes += [("degree >= 16, >= 40 MB", lambda one: one["degree"] >= 16 and one["bytes"] >= 4 * 10**7), ("all", lambda one: True)]
     for label, keep in classes:
@@ -115,7 +114,8 @@ def table(sets):
             continue
         medians = {name: statistics.median(times[name] for times in kept) for name in names}
         ratio = statistics.median(times["planned"] / times["oracle"] for times in kept)
-        print(f"| {label} | {len(kept)} | " + " | ".join(f"{medians[name]:.2f}" for name in names) + f" | {ratio:.3f} |")
+        lines.append([label, len(kept), *(f"{medians[name]:.2f}" for name in names), f"{ratio:.3f}"])
+    print(study.table(["incasts", "how many", *names, "planned / oracle"], lines, rule="---"), end="")
 
 
 def shares(sets):

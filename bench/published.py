@@ -20,6 +20,7 @@ import sys
 from dataclasses import dataclass, field, replace
 
 import published_page
+import study
 
 SITE = 128
 SIMULATOR = "sim/datacenter/htsim_lcp_entry_modern"
@@ -293,8 +294,7 @@ def measure(bench, case, scheme):
 
 
 def version(farspan):
-    done = subprocess.run([farspan, "run", "uno/border-failure", "--json", "--quiet"], check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)["commit"]
+    return study.document(farspan, "uno/border-failure")["commit"]
 
 
 def main():

@@ -1,15 +1,13 @@
 """The page of published.py, from the numbers that it kept: docs/src/published-code.md."""
 import json
 import math
-import pathlib
 import statistics
 import sys
 
 import study
 
-HERE = pathlib.Path(__file__).resolve().parent
-NUMBERS = HERE / "published.json"
-PAGE = HERE.parent / "docs/src/published-code.md"
+NUMBERS = study.HERE / "published.json"
+PAGE = study.BOOK / "published-code.md"
 # Quantiles of Student's t at 97.5%, by degrees of freedom.
 STUDENT = ((1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (5, 2.571), (6, 2.447), (8, 2.306), (10, 2.228), (15, 2.131), (20, 2.086),
            (30, 2.042), (40, 2.021), (60, 2.000), (120, 1.980))

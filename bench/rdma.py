@@ -13,6 +13,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+import study
 from process import measure
 
 MIB = 1 << 20
@@ -181,7 +182,7 @@ def compare(a):
 def table(results):
     """Means over rounds of what flows took, medians of what machines did."""
     head = ["scenario", "simulator", "mean FCT", "p99 FCT", "packet-hops", "dropped", "pauses", "user CPU s (range)"]
-    rows = [[*head, "instructions / hop", "peak memory"], ["---"] * (len(head) + 2)]
+    head, rows = [*head, "instructions / hop", "peak memory"], []
     for name, result in results.items():
         for tool, runs in result["runs"].items():
             good = [r for r in runs if not r["failed"]]
@@ -197,6 +198,5 @@ def table(results):
             cells = [f"{mean('mean_us'):.1f} us", f"{mean('p99_us'):.1f} us", f"{mean('hops'):,.0f}", f"{mean('dropped'):.0f}"]
             memory = statistics.median(r["rss_bytes"] for r in good)
             rows.append([name, tool, *cells, pauses, cpu, each, f"{memory / 1e6:.1f} MB"])
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
     loads = ", ".join(f"{name} {r['load_average'][0]:.1f} to {r['load_average'][1]:.1f}" for name, r in results.items())
-    return "\n".join([*lines, "", f"Load average of the last minute, before and after: {loads}."])
+    return f"{study.table(head, rows)}\nLoad average of the last minute, before and after: {loads}."

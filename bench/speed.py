@@ -12,6 +12,8 @@ import statistics
 import subprocess
 import sys
 
+import study
+
 GROWTH = [
     ("128 hosts (k=8)", "bench/fat-tree", 8, "32MiB"),
     ("1,024 hosts (k=16)", "bench/fat-tree", 16, "4MiB"),
@@ -30,10 +32,6 @@ def output(*command):
     return run.stdout
 
 
-def table(head, rows):
-    return ["| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *rows]] + [""]
-
-
 def bench_sim(binary, repeat):
     found = {}
     for b in json.loads(output(binary, "bench", "sim", "--repeat", repeat, "--json"))["benchmarks"]:
@@ -43,7 +41,7 @@ def bench_sim(binary, repeat):
     for name, by in found.items():
         rate = lambda *key: f"{by[key]['packet_hops_per_s'] / 1e6:.1f}" if key in by else "-"  # noqa: B023, E731
         rows.append([f"`{name}`", rate("", 1), rate("", 2), rate("probes", 1), f"{by['', 1]['peak_rss_bytes'] / 1e6:.0f}"])
-    return ["`farspan bench sim`, millions of packet-hops a second:", "", *table(["benchmark", "one thread", "two threads", "one thread, probes at 10 us", "MB"], rows)]
+    return ["`farspan bench sim`, millions of packet-hops a second:", "", study.table(["benchmark", "one thread", "two threads", "one thread, probes at 10 us", "MB"], rows)]
 
 
 def run(binary, *arguments):
@@ -69,7 +67,7 @@ def longer(binary, rounds):
                 rates[threads].append(rate(r))
         ratios = [two / one for one, two in zip(rates[1], rates[2])]
         rows.append([name, size, *(spread([r / 1e6 for r in rates[t]]) for t in rates), spread(ratios, 2)])
-    return ["Longer runs, alternately on one thread and on two:", "", *table(["network", "flows", "one thread, M hops/s", "two threads", "ratio"], rows)]
+    return ["Longer runs, alternately on one thread and on two:", "", study.table(["network", "flows", "one thread, M hops/s", "two threads", "ratio"], rows)]
 
 
 def growth(binary, rounds):
@@ -77,7 +75,7 @@ def growth(binary, rounds):
     for name, scenario, k, size in GROWTH:
         runs = [run(binary, scenario, "--set", f"topology.k={k}", "--set", f"workload.flow_size={size}") for _ in range(rounds)]
         rows.append([name, size, spread([1e9 / rate(r) for r in runs]), f"{runs[0]['setup_time_s']:.2f}", f"{runs[0]['peak_rss_bytes'] / 1e6:.0f}"])
-    return ["As the network grows (full ports, one thread):", "", *table(["network", "flows", "ns a hop", "set-up, s", "MB"], rows)]
+    return ["As the network grows (full ports, one thread):", "", study.table(["network", "flows", "ns a hop", "set-up, s", "MB"], rows)]
 
 
 def bursts(binary, rounds):
@@ -85,7 +83,7 @@ def bursts(binary, rounds):
     for name, more in BURSTS:
         runs = [run(binary, "uno/websearch", "--scheme", "uno-noec", "--threads", 1, *more) for _ in range(rounds)]
         rows.append([name, f"{runs[0]['packet_hops'] / 1e6:.1f}", spread([r["wall_time_s"] for r in runs], 2), f"{runs[0]['peak_rss_bytes'] / 1e6:.0f}"])
-    return ["`uno/websearch`, 5,000 flows under `uno-noec`, one thread:", "", *table(["", "M hops", "wall time, s", "MB"], rows)]
+    return ["`uno/websearch`, 5,000 flows under `uno-noec`, one thread:", "", study.table(["", "M hops", "wall time, s", "MB"], rows)]
 
 
 def instructions(binary):
@@ -93,7 +91,7 @@ def instructions(binary):
     lines = [json.loads(line) for line in output(sys.executable, script, binary, "--probes").splitlines()]
     rows = [[m["engine"], m["ports"] + (", with " + m["with"] if "with" in m else ""), f"{m['instructions_per_hop']:.0f}",
              f"{m['ratio_to_off']:.3f}" if "ratio_to_off" in m else ""] for m in lines]
-    return ["Instructions a packet-hop, endpoints included (`bench/instructions.py`):", "", *table(["engine", "ports", "instructions", "to probes off"], rows)]
+    return ["Instructions a packet-hop, endpoints included (`bench/instructions.py`):", "", study.table(["engine", "ports", "instructions", "to probes off"], rows)]
 
 
 def machine():

@@ -207,7 +207,7 @@ def simulated(kept, k, doubled):
 
 
 def first_table(kept):
-    head, rows = ["K", "F", "least by (9)", "least by (3) to (6)", "least, simulated", "link busy", "2F: by (9)", "2F: by (3) to (6)", "2F: link busy"], []
+    rows = []
     for k in THRESHOLDS:
         cells = [k, f"{factor(k, RTT):.3f}"]
         for doubled in (0, 1):
@@ -219,16 +219,16 @@ def first_table(kept):
             cells += [] if doubled else [plain(queue, 0)]
             cells.append(f"{100 * busy:.1f}% ({flows})")
         rows.append(cells)
-    return study.table(head, rows, rule="---")
+    return study.table(["K", "F", "least by (9)", "least by (3) to (6)", "least, simulated", "link busy", "2F: by (9)", "2F: by (3) to (6)", "2F: link busy"], rows, rule="---")
 
 
 def second_table(kept):
-    head, rows = ["K", "RTTs", "the theorem", "bounds of h: Jain", "rates", "no bounds: Jain", "rates"], []
+    rows = []
     for k in (50, 300):
         for ratio in RATIOS:
             found = [kept[f"{name}/{k}/{ratio}"] for name in ("printed", "free")]
             rows.append([k, f"1:{ratio}", 1, *(cell for run in found for cell in (f"{run['jain']:.3f}", f"{run['rates']:.2f}"))])
-    return study.table(head, rows, rule="---")
+    return study.table(["K", "RTTs", "the theorem", "bounds of h: Jain", "rates", "no bounds: Jain", "rates"], rows, rule="---")
 
 
 def product(run, k, ratio, short, h):
@@ -240,7 +240,7 @@ def product(run, k, ratio, short, h):
 
 def third_table(kept):
     names = {"free": "as printed, no bounds", "half": "F halved", "quarter": "h a quarter", "queueing": "h over RTT + K / C"}
-    head, rows = ["what", "K", "RTTs", "rates", "h", "RTT'", "cuts a second", "size of a cut", "their product", "marked share", "largest cut"], []
+    rows = []
     lines = [(text, name, k, ratio, SHORT) for name, text in names.items() for k in (50, 300) for ratio in CUT_RATIOS]
     lines += [("as printed, short RTT 10 ms", "far", 20, ratio, 10e-3) for ratio in (4, 16)]
     for text, name, k, ratio, short in lines:
@@ -250,7 +250,7 @@ def third_table(kept):
         factors = [f"{factors[0]:.3f}", f"1:{factors[1]:.2f}", f"1:{factors[2]:.2f}", f"1:{factors[3]:.2f}"]
         marked = run["marked"][0] / run["marked"][1]
         rows.append([text, k, f"1:{ratio}", f"{run['rates']:.2f}", *factors, f"{whole:.2f}", f"{marked:.2f}", f"{run['largest_cut']:.2f}"])
-    return study.table(head, rows, rule="---")
+    return study.table(["what", "K", "RTTs", "rates", "h", "RTT'", "cuts a second", "size of a cut", "their product", "marked share", "largest cut"], rows, rule="---")
 
 
 def plot(kept):
