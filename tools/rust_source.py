@@ -116,15 +116,6 @@ def test_modules(path, source):
     return [str(folder / name) for name in re.findall(declared, source, re.M)]
 
 
-def functions(code):
-    """(name, first line, number of lines) of every function with a body."""
-    for found in re.finditer(r"\bfn\s+(?:r#)?([A-Za-z_]\w*)", code):
-        span = body(code, found.end())
-        if span:
-            first = line_of(code, found.start())
-            yield found[1], first, line_of(code, span[1] - 1) - first + 1
-
-
 def before_tests(source):
     """The number of lines before a file's own tests, which stand last."""
     found = re.search(r"^#\[cfg\(test\)\]\n(?:#\[[^\n]*\n)*(?:pub\S* )?mod \w+(?: \{|;\s*\Z)", source, re.M)

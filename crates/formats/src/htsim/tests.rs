@@ -142,6 +142,7 @@ fn a_radix_that_is_not_what_is_wired_is_said_so() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn wrong_topologies_name_the_line_and_the_cure() {
     let with = |from: &str, to: &str| TREE.replacen(from, to, 1);
     let cases: &[(String, &str, &str)] = &[

@@ -84,6 +84,7 @@ fn the_text_that_the_cases_change_is_a_figure() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn every_mistake_names_its_place_and_its_cure() {
     let cases = [
         ("[[plot]]", "[[plots]]", "41:3", "plots"),

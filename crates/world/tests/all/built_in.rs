@@ -126,6 +126,7 @@ fn oscar_s_testbed_has_its_base_rtt() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn every_knob_of_the_interface_works() {
     let common = [
         "topology.link_rate=150Gbps",

@@ -137,6 +137,7 @@ fn a_detector_takes_parameters_and_says_all_of_them() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn what_makes_no_sense_is_refused_with_place_and_cure() {
     let own = "workload=[{kind=\"incast\", receiver=8, senders=[0], flow_size=\"1MB\", balance=\"ecmp\"}]";
     let few = "scheme.inter.balance={name=\"spray\", entropy_bits=3}";

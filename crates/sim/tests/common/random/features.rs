@@ -84,6 +84,7 @@ const NEAR: u64 = 32;
 const LONGEST: Duration = Duration::from_ps(1 << 21);
 
 /// Which of [`FEATURES`] a run has seen.
+#[expect(clippy::too_many_lines, reason = "a branch for each of `FEATURES`")]
 pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
     let (links, flows, totals) = (&spec.network.links, &outcome.flows, &outcome.totals);
     let shortest = links.iter().map(|link| link.delay).min().expect("there is a link");

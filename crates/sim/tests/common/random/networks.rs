@@ -2,6 +2,7 @@
 
 use super::*;
 
+#[expect(clippy::too_many_lines, reason = "an arm for each kind of network")]
 pub(super) fn network(draw: &mut Draw) -> Network {
     let (link_rate, link_delay) = (draw.rate(), draw.delay());
     let delays = [Duration::ZERO, Duration::ZERO, Duration::from_ns(100), draw.delay() / 3];

@@ -225,6 +225,7 @@ fn wrong_shapes_are_refused() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn wrong_values_name_the_argument_that_set_them() {
     let folder = Folder::new("values");
     let file = folder.write("incast.toml", INCAST);
