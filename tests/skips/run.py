@@ -52,7 +52,8 @@ RUST = [
     ("crates/languages/tests/all/main.rs", "cc", "languages test kernel::a_smaller_path_mtu_is_no_time_out", {"without": ["cc"]}),
 ]
 PYTHON = [
-    ("tests/browser/report.py", "browser", "/bin/true", {"without": ["chromedriver"]}),
+    ("tests/browser/report.py", "browser", "/bin/true", {"without": ["chromium", "chromium-browser", "google-chrome"]}),
+    ("tests/browser/report.py", "playwright", "/bin/true", {"modules": {"playwright": "raise ImportError"}}),
     ("tests/sweep/full_disk.py", "full-disk", "/bin/true", {"prefix": NOBODY}),
     ("tests/sweep/full_disk.py", "full-disk", "/bin/true", {"fakes": {"unshare": "exit 1"}}),
     ("tests/sweep/full_disk.py", "full-disk", "/bin/true", {"fakes": {"mount": "exit 1"}}),
