@@ -29,12 +29,15 @@ CALLS = {"crates/**/*.rs": r'farspan_skip::skip\(\s*"([\w-]+)"', "t*s/**/*.py": 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search", "--"]
 NO_TUN = [shutil.which("unshare") or "unshare", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /dev/net && exec "$0" "$@"']
 HTB = 'words=$(cat); case $words in *htb*) echo "Error: Specified qdisc kind is unknown." >&2; exit 2 ;; esac; printf "%s\\n" "$words" | exec {real} "$@"'
+# A program in the namespaces of a test (`nsenter --mount --net --target PID -- ...`) that is not root's.
+NSENTER = f'namespaces="$1 $2 $3 $4"; shift 5; exec {{real}} $namespaces -- {" ".join(NOBODY)} "$@"'
 NO_HEADER = "echo \"fatal error: 'bpf/bpf_helpers.h' file not found\" >&2; exit 1"
 
 # Place, name of what is missing, what shows it: a package, its target and a test, or the words of a script; and how it is taken away: by a
 # prefix of the command, by programs that are not on the PATH, by programs of the same name with another text, or by variables.
 RUST = [
     ("crates/kernel/src/load/object.rs", "kernel", "kernel lib load::object::tests::the_verifiers_words_are_shown_where_the_kernel_refuses", {"prefix": NOBODY}),
+    ("crates/kernel/src/load/netns.rs", "kernel", "kernel lib load::netns::tests::a_namespace_has_one_cookie", {"prefix": NOBODY}),
     ("crates/kernel/tests/all/phantom.rs", "cc", "kernel test phantom::program_and_simulator_have_one_counter_and_marks_within_two_percent", {"without": ["cc"]}),
     ("crates/emu/src/linux/namespace.rs", "iproute2", "emu lib linux::namespace::tests::what_a_program_says_reaches_the_user", {"without": ["ip"]}),
     ("crates/emu/src/bytes/tests.rs", "tshark", "emu lib bytes::tests::wireshark_agrees", {"without": ["tshark"]}),
@@ -42,9 +45,13 @@ RUST = [
     ("crates/emu/tests/all/lab.rs", "emulation", "emu test packets::a_host_is_prepared_for_measurements_of_tcp", {"prefix": NO_TUN}),
     ("crates/emu/tests/all/lab.rs", "htb", "emu test packets::what_a_program_sends_too_fast_waits_at_its_host", {"fakes": {"tc": HTB}}),
     ("crates/lab/tests/all/kernel.rs", "emulation", "lab test kernel::a_run_is_made_on_both_clocks_and_kept", {"prefix": NO_TUN}),
+    ("crates/lab/tests/all/proxy.rs", "valgrind", "lab test proxy::instructions_are_counted_where_valgrind_is", {"without": ["valgrind"]}),
     ("crates/cli/tests/all/new_control.rs", "cargo", "cli test new_control::a_crate_outside_the_checkout_builds", {"without": ["cargo"]}),
-    ("crates/cli/tests/all/kernel.rs", "kernel", "cli test kernel::life::bad_parameters_load_nothing", {"without": ["unshare"]}),
-    ("crates/cli/tests/all/kernel.rs", "kernel", "cli test kernel::life::bad_parameters_load_nothing", {"prefix": NOBODY}),
+    ("crates/cli/tests/all/kernel.rs", "util-linux", "cli test kernel::life::bad_parameters_load_nothing", {"without": ["unshare"]}),
+    ("crates/cli/tests/all/kernel.rs", "namespaces", "cli test kernel::life::bad_parameters_load_nothing", {"prefix": NOBODY}),
+    ("crates/cli/tests/all/kernel.rs", "kernel", "cli test kernel::life::bad_parameters_load_nothing", {"fakes": {"nsenter": NSENTER}}),
+    ("crates/cli/tests/all/kernel/robust.rs", "clang", "cli test kernel::robust::a_tenth_of_the_packets_lost_stops_no_flow", {"without": ["clang"]}),
+    ("crates/cli/tests/all/kernel/robust.rs", "linux-libc-dev", "cli test kernel::robust::a_tenth_of_the_packets_lost_stops_no_flow", {"fakes": {"clang": NO_HEADER}}),
     ("crates/cli/tests/all/emu.rs", "emulation", "cli test emu::a_scenario_that_cannot_be_read_twice_is_refused", {"prefix": NO_TUN}),
     ("crates/cli/tests/all/emu.rs", "emulation", "cli test emu::a_scenario_that_cannot_be_read_twice_is_refused", {"without": ["ip"]}),
     ("crates/languages/tests/all/bpf.rs", "clang", "languages test bpf::the_controls_compile_for_the_kernel_without_a_warning", {"without": ["clang"]}),

@@ -34,10 +34,6 @@ exec cat";
 /// A name of its own for each lab: names of controls are those of the whole machine.
 static LABS: AtomicU32 = AtomicU32::new(0);
 
-fn skipped(why: &str) {
-    farspan_skip::skip("kernel", why);
-}
-
 struct Lab {
     keeper: Child,
     name: String,
@@ -49,7 +45,7 @@ impl Lab {
         let mut command = Command::new("unshare");
         command.args(["--mount", "--net", "sh", "-c", SETUP]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let Ok(mut keeper) = command.stderr(Stdio::piped()).spawn() else {
-            skipped("no program `unshare`: apt install util-linux");
+            farspan_skip::skip("util-linux", "no program `unshare`: apt install util-linux");
             return None;
         };
         let mut line = String::new();
@@ -62,7 +58,7 @@ impl Lab {
             let lacks =
                 ["Operation not permitted", "ip: not found", "unknown filesystem type", "wrong fs type"];
             assert!(lacks.iter().any(|lack| said.contains(lack)), "the namespaces did not come up: {said}");
-            skipped(&said);
+            farspan_skip::skip("namespaces", &said);
             return None;
         }
         let probe = lab.farspan(&["remove", &lab.name]);
@@ -71,7 +67,7 @@ impl Lab {
             let lacks =
                 ["only root can load", "CONFIG_DEBUG_INFO_BTF", "Linux 6.10", "is not a BPF file system"];
             assert!(lacks.iter().any(|lack| stderr(&probe).contains(lack)), "{}", stderr(&probe));
-            skipped(&stderr(&probe));
+            farspan_skip::skip("kernel", &stderr(&probe));
             return None;
         }
         Some(lab)

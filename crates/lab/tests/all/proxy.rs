@@ -64,5 +64,10 @@ fn instructions_are_counted_where_valgrind_is() {
     assert!(output.status.success(), "{}", stderr(&output));
     let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
     let count = &document["benchmarks"][0]["instructions_per_packet"];
-    assert!(count.is_null() || is_positive(count), "{count}");
+    if stderr(&output).contains("valgrind is not here") {
+        assert!(count.is_null(), "{count}");
+        farspan_skip::skip("valgrind", "no instructions of a proxy were counted: apt install valgrind");
+        return;
+    }
+    assert!(is_positive(count), "{count}");
 }

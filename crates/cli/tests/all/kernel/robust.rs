@@ -1,6 +1,6 @@
 //! Controls under networks that misbehave: connections never stand still, and windows stay within their bounds, as `status` reads them.
 
-use super::{Flow, Lab, eventually, skipped};
+use super::{Flow, Lab, eventually};
 use crate::common::Folder;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
@@ -61,11 +61,14 @@ fn programs(folder: &Folder) -> Option<String> {
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(said.contains("file not found"), "{said}");
-            skipped(&format!("no network misbehaves: {said}"));
+            farspan_skip::skip(
+                "linux-libc-dev",
+                &format!("no network misbehaves: apt install linux-libc-dev: {said}"),
+            );
             None
         }
         Err(error) => {
-            skipped(&format!("no network misbehaves: clang: {error}"));
+            farspan_skip::skip("clang", &format!("no network misbehaves: apt install clang: {error}"));
             None
         }
     }
