@@ -3,6 +3,7 @@
 use crate::common::{lab, stderr, stdout};
 use serde_json::Value;
 use std::fs;
+use std::process::Command;
 
 fn show(file: &std::path::Path, more: &[&str]) -> std::process::Output {
     lab(&[&["bench", "kernel", "--minutes", "0", "--keep", file.to_str().unwrap()], more].concat())
@@ -40,6 +41,34 @@ fn bad_input_says_what_is_wrong() {
         let output = show(&file, more);
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+}
+
+/// One whose neighbour is a `farspan` that says this of itself.
+fn beside(said: &str, cell: &str) -> std::process::Output {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    // Another process writes the script: none of this one can hold it open when it begins to run.
+    let make =
+        "ln \"$0\" farspan-lab && printf '#!/bin/sh\\necho \"%s\"\\n' \"$1\" >farspan && chmod 755 farspan";
+    let mut command = Command::new("sh");
+    command.args(["-c", make, env!("CARGO_BIN_EXE_farspan-lab"), said]).current_dir(&folder);
+    assert!(command.status().unwrap().success());
+    let mut command = Command::new(folder.path().join("farspan-lab"));
+    command.args(["bench", "kernel", "--quiet", "--only", cell]).output().unwrap()
+}
+
+#[test]
+fn a_neighbour_of_another_version_or_without_a_feature_is_refused() {
+    let version = format!("farspan {} (commit {})", env!("CARGO_PKG_VERSION"), farspan_world::COMMIT);
+    for (said, cell, wrong) in [
+        ("farspan 0.0.1\nfeatures: emu, kernel", "bbr", "farspan is not farspan "),
+        (&format!("{version}\nfeatures: import\nmissing: emu, kernel"), "bbr", "without the feature emu"),
+        (&format!("{version}\nfeatures: emu\nmissing: kernel"), "gemini", "without the feature kernel"),
+    ] {
+        let output = beside(said, cell);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(wrong), "{}", stderr(&output));
+        assert!(stderr(&output).contains("make release KERNEL=farspan-cli/kernel"), "{}", stderr(&output));
     }
 }
 

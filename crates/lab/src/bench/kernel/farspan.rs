@@ -4,22 +4,39 @@ use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+/// Builds both programs, with every feature.
+const BUILD: &str = "build it with `make release KERNEL=farspan-cli/kernel`";
+
 /// The `farspan` program beside this one.
 pub(super) struct Farspan(PathBuf);
 
 impl Farspan {
-    /// Looks for it.
-    pub(super) fn beside() -> Result<Self, Failure> {
+    /// Looks for it. It must be of the same version, and have these features.
+    pub(super) fn beside(features: &[&str]) -> Result<Self, Failure> {
         let own = std::env::current_exe()
             .map_err(|error| Failure::Failed(format!("the path of this program is unknown ({error})")))?;
         let path = own.with_file_name(format!("farspan{}", std::env::consts::EXE_SUFFIX));
-        if path.is_file() {
-            return Ok(Self(path));
+        let shown = path.display().to_string();
+        if !path.is_file() {
+            return Err(Failure::BadInput(format!(
+                "{shown} is missing: build it with `make release`, or with `cargo build --workspace`"
+            )));
         }
-        let path = path.display();
-        Err(Failure::BadInput(format!(
-            "{path} is missing: build it with `make release`, or with `cargo build --workspace`"
-        )))
+        let farspan = Self(path);
+        let output = farspan.command(&["--version"]).output().map_err(|error| cannot_start(&error))?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let version = format!("farspan {} (commit {})", env!("CARGO_PKG_VERSION"), farspan_world::COMMIT);
+        if said.lines().next() != Some(&version) {
+            return Err(Failure::BadInput(format!("{shown} is not {version}: {BUILD}")));
+        }
+        let line = said.lines().find_map(|line| line.strip_prefix("features: "));
+        let has = |name: &str| line.is_some_and(|line| line.split(", ").any(|feature| feature == name));
+        match features.iter().find(|&&feature| !has(feature)) {
+            Some(feature) => {
+                Err(Failure::BadInput(format!("{shown} was built without the feature {feature}: {BUILD}")))
+            }
+            None => Ok(farspan),
+        }
     }
 
     /// Where it is.

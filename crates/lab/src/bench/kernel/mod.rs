@@ -72,6 +72,10 @@ pub fn kernel(args: &BenchKernelArgs) -> Result<(), Failure> {
     let mut kept = args.keep.as_deref().map_or_else(|| Ok(Kept::default()), Kept::read)?;
     let mut made = Ok(());
     if args.minutes != Some(0) {
+        let repeat = usize::from(args.repeat);
+        let missing: Vec<_> = cells.iter().filter(|cell| !kept.is_whole(cell, repeat)).collect();
+        let has_programs = missing.iter().any(|cell| cell.control.parameters.is_some());
+        let farspan = Farspan::beside(if has_programs { &["emu", "kernel"] } else { &["emu"] })?;
         farspan_emu::check()?;
         catch_interrupts();
         let began = clock::now();
@@ -79,9 +83,6 @@ pub fn kernel(args: &BenchKernelArgs) -> Result<(), Failure> {
             args.minutes.is_some_and(|minutes| began.elapsed().as_secs() >= 60 * u64::from(minutes))
                 || interrupted()
         };
-        let farspan = Farspan::beside()?;
-        let repeat = usize::from(args.repeat);
-        let missing: Vec<_> = cells.iter().filter(|cell| !kept.is_whole(cell, repeat)).collect();
         // A control that cannot be had shows before hours of runs.
         let mut controls = missing.clone();
         controls.dedup_by_key(|cell| cell.control.name);
