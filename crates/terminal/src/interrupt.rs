@@ -15,18 +15,22 @@ const NO_HANDLER: &str = "Ctrl-C will not keep partial results on this system";
 /// From now on Ctrl-C ends runs early; a second one ends the process.
 #[expect(clippy::disallowed_methods, reason = "signals are told apart by wall time")]
 pub fn catch_interrupts() {
-    let mut first: Option<Instant> = None;
-    let handler = move || match first {
-        Some(at) if at.elapsed() >= ONE_SIGNAL => std::process::exit(130),
-        Some(_) => {}
-        None => {
-            first = Some(Instant::now());
-            INTERRUPTED.store(true, Ordering::Relaxed);
+    let began = Instant::now();
+    let mut first = None;
+    let handler = move || {
+        if ends_process(&mut first, began.elapsed()) {
+            std::process::exit(130);
         }
+        INTERRUPTED.store(true, Ordering::Relaxed);
     };
     if ctrlc::set_handler(handler).is_err() {
         output::note(NO_HANDLER);
     }
+}
+
+/// Whether an interrupt at a time is a second one, which ends the process. `first` is the time of the first one.
+fn ends_process(first: &mut Option<Duration>, now: Duration) -> bool {
+    now.saturating_sub(*first.get_or_insert(now)) >= ONE_SIGNAL
 }
 
 /// From now on Ctrl-C, and a request to end, end runs early, however often they come: what ends may take its time to write results.
@@ -39,4 +43,16 @@ pub fn catch_every_interrupt() {
 /// Whether Ctrl-C was pressed.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_that_follow_one_another_fast_are_one_and_a_later_one_ends_the_process() {
+        let mut first = None;
+        let mut ends = |ms| ends_process(&mut first, Duration::from_millis(ms));
+        assert_eq!([5000, 5000, 5299, 5300].map(&mut ends), [false, false, false, true]);
+    }
 }
