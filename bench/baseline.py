@@ -43,7 +43,7 @@ TCP_GUESTS = ("gemini", "dctcp", "bbr")
 PROXY_GUESTS = ("uno-rps", "dctcp", "bbr", "smartt", "ndp")
 AWAY = ("bench/fat-tree", "topology/leaf-spine", "uno/incast-mixed", "reps/degraded")
 OSCAR_GUESTS = ("dctcp", "uno", "ndp")
-# Of the build, the machine, the command or the network, not of the result.
+# They describe the build, the machine, the command or the network, not the result.
 APART = {"farspan_version", "sites", "commit", "wall_time_s", "setup_time_s", "peak_rss_bytes"}
 COMMAND = ("scenario", "scheme", "profile", "engine", "seed", "threads")
 MOST_SHOWN = 40

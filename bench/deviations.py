@@ -26,7 +26,7 @@ def slowest(kind):
 OSCAR = ("oscar/two-short-flows", "figure 9", [], queue)
 UNO = ("uno/incast-mixed", "figure 3", [], slowest("all"))
 REPS = ("reps/permutation", "figure 2", ["topology.k=8"], slowest("all"))
-# By component: scenario, the figure that it is of, further settings, and what is measured.
+# Each component's scenario, the figure that it is of, further settings, and what is measured.
 RUNS = {
     **dict.fromkeys(["oscar", "hpcc", "powertcp", "theta-powertcp", "poseidon", "dcqcn", "swift", "timely"], OSCAR),
     **dict.fromkeys(["unocc", "mprdma", "bbr", "gemini"], UNO),

@@ -29,7 +29,7 @@ HOSTS = 10
 SMALL, LARGE = 100_000, 10_000_000
 # After the last arrival; flows that have not ended by then make the run void.
 DRAIN_S = 60
-# So late may a flow begin: small ones take a tenth of a second.
+# A flow may begin this late: small ones take a tenth of a second.
 LATEST_S = 0.005
 # K = 50 packets for each Gb/s, and Gemini's T, five times as long; the least K that holds whole bursts here.
 GEMINI = (

@@ -66,8 +66,8 @@ def two_hosts(farspan):
             run(*at(name, farspan, "emu", "tcp", "prepare"))
             set_all(name, {"tcp_ecn": "1"})
         run("ip", "link", "add", "p0", "netns", names[0], "type", "veth", "peer", "name", "p1", "netns", names[1])
-        # Of each device one processor takes all packets, as the queue of a NIC would; else those that leave on different processors
-        # overtake each other. Sender on the first, receiver on the second.
+        # One processor takes all packets of a device, as the queue of a NIC would. Otherwise packets that leave on different processors
+        # overtake each other. The sender is on the first, the receiver on the second.
         for name, device, mask in ((names[0], "p0", 1), (names[1], "p1", 2), (names[0], "lo", 2)):
             run(*at(name, "sh", "-c", f"echo {mask} > /sys/class/net/{device}/queues/rx-0/rps_cpus"))
         for number, name in enumerate(names):
@@ -252,7 +252,7 @@ def clean_table(series):
     for path in ("veth", "loopback"):
         runs = series.of(f"clean {path}")
         for control in ("cubic", *CLEAN) if runs else ():
-            # Of each round, beside CUBIC's of the same round.
+            # Each round's value is beside CUBIC's of the same round.
             values = [spread([one[control][name] for one in runs], 2) for name in ("gbps", "ns_per_byte")]
             ratios = [statistics.median(one[control][name] / one["cubic"][name] for one in runs) for name in ("gbps", "ns_per_byte")]
             lines.append([path, control, values[0], f"{ratios[0]:.3f}", values[1], f"{ratios[1]:.3f}", len(runs)])

@@ -19,7 +19,7 @@ FLOWS = [2, 16, 64]
 # Data and ACK of OSCAR's world, and what a control's headers add to data.
 PACKET, ACK, US = 1054, 54, 1e-6
 HEADERS = {"oscar": 6, "hpcc": 42, "hpcc-star": 42, "powertcp": 42, "poseidon": 12}
-# Of 20 ms the second half counts.
+# A run takes 20 ms, and its second half counts.
 SECONDS, FROM = 0.02, 0.01
 # How far from a closed form is still as it.
 BAND = 0.1

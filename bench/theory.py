@@ -19,9 +19,9 @@ PLOT = study.BOOK / "images/theorem-1.svg"
 PACKET, PAYLOAD = 1500, 1460
 # C, in packets per second, and H of Table IV, in packets per bit.
 C, H = 1e9 / 8 / PACKET, 1.2e-7
-# Of theorem 1: the round trip, thresholds, numbers of flows; the window below which there is no sawtooth to speak of, in packets.
+# Theorem 1: the round trip, thresholds, numbers of flows, and the window in packets below which there is no sawtooth to speak of.
 RTT, THRESHOLDS, FLOWS, SMALLEST = 10e-3, [20, 40, 80, 100, 118, 160, 240, 320], [2, 4, 8, 16, 32, 64, 128], 2
-# Of theorem 2: flows of each kind, their shorter round trip, ratios of the longer to it.
+# Theorem 2: flows of each kind, their shorter round trip, ratios of the longer to it.
 EACH, SHORT, RATIOS, CUT_RATIOS = 4, 200e-6, [4, 8, 16, 32, 64], [4, 16, 64]
 
 COMMON = """

@@ -41,7 +41,7 @@ def capacity_share(row):
     return row["bytes_payload"] * 8 / (end * 1e-6) / CAPACITY if end and not row["fct_all_unfinished"] else 0.0
 
 
-# Of each sweep: the columns that name a point, and what is kept of a run.
+# Each sweep's columns that name a point, and what is kept of a run.
 KEEP = {
     "wan": (["topology.wan.rtt", LOSS], {"share": capacity_share, "efficiency": lambda row: row["bytes_efficiency"]}),
     "startup": ([LOSS], {"share": capacity_share}),

@@ -187,7 +187,7 @@ def deviations(names):
     effects, rows = json.loads((ROOT / "bench/deviations.json").read_text()), []
     for name in names:
         for scenarios, key, ours, source, theirs, why in differing(lab("reference", name)):
-            # Of another value than the code's present one nothing was measured.
+            # Effects were measured for the code's present value only.
             measured = f"{name} {key.strip('`')} {theirs.strip('`')}" if not scenarios else ""
             effect = effects.get(measured, "*not measured*")
             where = f", in {scenarios}" if scenarios else ""

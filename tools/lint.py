@@ -6,8 +6,8 @@ sizes      a file of more than 500 lines before its tests; a function of more th
            clippy counts the lines of code)
 words      a name that tools/words.toml refuses
 jargon     a word that tools/words.toml refuses in the pages and in the comments of the source
-comments   a doc comment that begins with "The same" or "What": it must stand alone on the page that is made of it; or with "Of",
-           "By" or "So": the subject comes first
+comments   a doc comment that begins with "The same" or "What": it must stand alone on the page that is made of it; any comment that
+           begins with "Of", "By" or "So": the subject comes first
 unfilled   a line of a page where a table should have been put: "TABLE", or a name between @@
 sentences  a sentence of more than 30 words on the pages that a newcomer reads first
 typed      a number on the first pages that no command writes: outside code, and between no `<!-- made: ... -->` and `<!-- end -->`
@@ -38,8 +38,9 @@ PAGES_WITHOUT_TYPED_NUMBERS = {"README.md", "docs/src/introduction.md", "docs/sr
 PLAIN_PAGES = PAGES_WITHOUT_TYPED_NUMBERS | {"docs/src/five-minutes.md", "docs/src/first-run.md", "docs/src/concepts.md"}
 WORDS = tomllib.loads((ROOT / "tools/words.toml").read_text())
 ARROWS = tomllib.loads((ROOT / "tools/arrows.toml").read_text())
-NO_DOCUMENTATION = re.compile(r"\s*//[/!]\s*(The same|What)\b")
-NO_SUBJECT = re.compile(r"\s*//[/!]\s*(Of|By|So)\s")
+NO_DOCUMENTATION = r"\s*//[/!]\s*(?:The same|What)\b"
+# A comment by its first characters: in Rust and C, and elsewhere.
+COMMENT = {True: r"\s*(?://[/!]?|/\*+)\s*", False: r"\s*#+\s*"}
 # A pattern that anything matches: names and places for anything.
 ANYTHING = re.compile(r"[\s(&,)|]*(?:(?:_|ref\b|mut\b|[a-z]\w*)[\s(&,)|]*)+")
 # A line of its own, and indented below it the modules, each after those that it may import.
@@ -116,11 +117,12 @@ def jargon(path, source):
 
 
 def comments(path, source):
-    if not path.endswith(".rs"):
+    if path.endswith(".md"):
         return
-    above = ""
+    begun = COMMENT[path.endswith((".rs", ".c", ".h"))]
+    is_wrong, above = re.compile(rf"{NO_DOCUMENTATION}|{begun}(?:Of|By|So)\s"), ""
     for n, line in enumerate(source.splitlines(), 1):
-        if (NO_DOCUMENTATION.match(line) or NO_SUBJECT.match(line)) and not re.match(r"\s*//[/!]\s*\S", above):
+        if is_wrong.match(line) and not re.match(rf"{begun}[^\s/!]", above):
             yield n, line.strip()
         above = line
 
@@ -346,7 +348,7 @@ LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comment
 
 def read():
     """The files that lints look at, by path."""
-    listed = subprocess.run(["git", "ls-files", "*.rs", "*.py", "*.md", "*Cargo.toml"], cwd=ROOT, check=True, capture_output=True, text=True)
+    listed = subprocess.run(["git", "ls-files", "*.rs", "*.py", "*.md", "*.toml", "*.c", "*.h", ".ci/*", "Makefile"], cwd=ROOT, check=True, capture_output=True, text=True)
     paths = sorted(path for path in listed.stdout.split() if (ROOT / path).is_file())
     return {path: (ROOT / path).read_text() for path in paths}
 

@@ -80,9 +80,13 @@ class Text(unittest.TestCase):
         source = "/// The same as above.\nfn a() {}\n//! What is here.\n/// A sum.\n/// What else it is.\n// What a plain comment says.\n"
         self.assertEqual([line for line, _ in lint.comments("crates/a/src/b.rs", source)], [1, 3])
 
-    def test_a_doc_comment_begins_with_its_subject(self):
-        source = "/// Of a port.\nfn a() {}\n//! By host: its bytes.\n/// Bytes\n/// of it. So many.\n///\n/// So much.\n/// Often.\n// So it is.\n"
-        self.assertEqual([line for line, _ in lint.comments("crates/a/src/b.rs", source)], [1, 3, 7])
+    def test_a_comment_begins_with_its_subject(self):
+        source = "/// Of a port.\nfn a() {}\n//! By host: its bytes.\n/// Bytes\n/// of it. So many.\n///\n/// So much.\n/// Often.\n"
+        source += "a(); // So\n// So it is.\n// By it.\n#[test]\n// Of it.\n# Of it.\n/* Of it. */\n"
+        self.assertEqual([line for line, _ in lint.comments("crates/a/src/b.rs", source)], [1, 3, 7, 10, 13, 15])
+        for path in ("bench/b.py", "Cargo.toml", ".ci/run"):
+            self.assertEqual([line for line, _ in lint.comments(path, "a\n# Of it.\n# By it.\n#\n# So it is.\n// Of it.\n# Often\n")], [2, 5])
+        self.assertEqual([*lint.comments("docs/src/a.md", "# Of it\n")], [])
 
 
 class Unfilled(unittest.TestCase):

@@ -101,7 +101,7 @@ def third_parties(system, *words):
             continue
         crate = f"{package['name']} {package['version']}"
         listed.append(f"{crate}: {package['license']}\n")
-        # Of some crates the C library that they bring has a licence of its own, below.
+        # Some crates bring a C library, which has a licence of its own, below.
         for path in sorted(pathlib.Path(package["manifest_path"]).parent.rglob("*")):
             if path.is_file() and re.match(r"(?i)(licen[cs]e|copying|notice|unlicense)(?!.*\.(rs|py|c|h|sh)$)", path.name):
                 texts.setdefault(path.read_text(errors="replace").strip(), []).append(crate)

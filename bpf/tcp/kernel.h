@@ -24,7 +24,7 @@ typedef __u32 __be32;
 typedef __u32 __wsum;
 #endif
 
-/* Of enum tcp_ca_state. */
+/* Values of enum tcp_ca_state. */
 enum {
 	TCP_CA_RECOVERY = 3,
 	TCP_CA_LOSS = 4,
@@ -40,19 +40,19 @@ enum tcp_ca_event {
 	CA_EVENT_ECN_IS_CE, /* a data packet came with one */
 };
 
-/* Of tcp_congestion_ops.flags. */
+/* Values of tcp_congestion_ops.flags. */
 #define TCP_CONG_NON_RESTRICTED 0x1 /* any user, and the default of any namespace */
 #define TCP_CONG_NEEDS_ECN 0x2      /* asks for ECN in the handshake, and for the events of marks */
 
-/* Of the flags of cong_control. */
+/* Flags of cong_control. */
 #define FLAG_RETRANS_DATA_ACKED 0x08 /* the ACK is of data that was sent twice */
 #define FLAG_ECE 0x40                /* the ACK has the echo of a mark */
 
-/* Of tcp_sock.ecn_flags. */
+/* Values of tcp_sock.ecn_flags. */
 #define TCP_ECN_OK 0x1         /* both ends agreed on ECN */
 #define TCP_ECN_DEMAND_CWR 0x4 /* ACKs carry ECE */
 
-/* Of inet_connection_sock.icsk_ack.pending. */
+/* Values of inet_connection_sock.icsk_ack.pending. */
 #define ICSK_ACK_TIMER 0x2 /* an ACK is held back */
 #define ICSK_ACK_NOW 0x10  /* an ACK leaves at once */
 

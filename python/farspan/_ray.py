@@ -17,7 +17,7 @@ UNDER_WAY = ".under-way"
 CHANGED = (
     "its scenario has changed since the sweep began; do not edit the files of a sweep while it runs, and start it again"
 )
-# Of a failed run's standard error.
+# The last lines of a failed run's standard error that its message shows.
 LINES = 5
 
 

@@ -71,7 +71,7 @@ class Swift(fs.Control):
         return self.on_loss(nack)
 
     def on_timeout(self, timeout: Timeout) -> Decision:
-        # Of packets that were in flight together, one time-out counts.
+        # One time-out counts among packets that were in flight together.
         if timeout.sent_at_ps >= self.flight_at:
             self.flight_at = timeout.now_ps
             self.timeouts += 1

@@ -76,7 +76,7 @@ fn same_in_page(group: &Value, comparison: &Value) {
 fn the_demo_its_report_and_compare_say_the_same() {
     let folder = Folder(std::env::temp_dir().join(format!("farspan-demo-{}", std::process::id())));
     let out = folder.0.display().to_string();
-    // So short that losses and rates hardly matter, and so many seeds that there are intervals.
+    // The flows are so short that losses and rates hardly matter, and there are enough seeds for intervals.
     let small = ["--seeds", "1..6", "--set", "workload.flow_size=64KiB", "--out", &out];
     let said = text(&farspan(&[&["demo", "--quiet"], &small[..]].concat()));
     let page = data(&std::fs::read_to_string(folder.0.join("report.html")).unwrap());

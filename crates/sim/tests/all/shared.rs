@@ -18,7 +18,7 @@ const FRAME: Duration = Duration::from_ps(5120);
 fn burst(network: Network, flows: &[(u32, u32, u64)], pool: Option<PoolConfig>) -> Spec {
     let scheme = scheme(control("fixed_window"), "ecmp");
     let flows = flows.iter().map(|&(src, dst, packets)| flow(src, dst, MSS * packets, Time::ZERO)).collect();
-    // So long a wait that nothing times out.
+    // The wait is so long that nothing times out.
     let mut spec = spec(network, ports(Bytes::new(1 << 30), &[]), &scheme, flows);
     spec.initial_window = InitialWindow::Bytes(Bytes::new(1 << 20));
     spec.pool = pool;

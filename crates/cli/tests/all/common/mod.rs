@@ -14,7 +14,7 @@ pub fn farspan(arguments: &[&str]) -> Output {
 pub fn by_nobody(folder: &Folder) -> Command {
     use std::os::unix::process::CommandExt as _;
     let copy = folder.path("farspan");
-    // By a process of its own: a file that this one has open for writing cannot be started.
+    // Another process copies: a file that this one has open for writing cannot be started.
     assert!(Command::new("cp").args([env!("CARGO_BIN_EXE_farspan"), &copy]).status().unwrap().success());
     let mut command = Command::new(copy);
     if stdout(&Command::new("id").arg("-u").output().unwrap()) == "0\n" {

@@ -112,7 +112,7 @@ fn the_largest_queueing_delay_of_the_ports_travels_alone() {
     let (mut packets, mut now) = (Packets::new(), Time::ZERO);
     let id = data(&mut packets, 4160);
     let mut kept = vec![];
-    // So many packets wait behind it when its service begins, after that of one before it.
+    // This many packets wait behind it when its service begins, after that of one before it.
     for behind in [1, 4, 0, 3] {
         let mut port = port(&config);
         let before = data(&mut packets, 4160);

@@ -33,7 +33,7 @@ impl Bbr {
 
     /// BBRHandleProbeRTT: four packets for at least the configured time and a round trip.
     fn handle_probe_rtt(&mut self, ack: &Ack, mut probe: ProbeRtt) {
-        // So few packets say nothing of the bandwidth.
+        // Four packets say nothing about the bandwidth.
         self.model.limit_until(ack.delivered + ack.in_flight);
         match probe.done_at {
             None if ack.in_flight.as_f64() <= MIN_PIPE * self.params.mss => {
