@@ -7,7 +7,7 @@ import os
 import sys
 
 
-def skipped(name, why):
+def skipped(name: str, why: str) -> None:
     """Returns where skipping is allowed; ends the process elsewhere."""
     text = f"{name}: {' '.join(why.split())}"
     is_listed = name in os.environ.get("FARSPAN_MAY_SKIP", "").split()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 import os
 import signal
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import farspan as fs
 import pytest
+from common import need_module
 from dctcp import Dctcp
 from farspan import _farspan
 from farspan._main import main
@@ -199,9 +199,8 @@ def test_ctrl_c_keeps_what_is_whole(tmp_path: Path) -> None:
     assert len(fs.sweep(many, out=tmp_path / "s", jobs=2).rows) == 80
 
 
-def test_without_ray_the_message_says_what_to_install(tmp_path: Path) -> None:
-    if importlib.util.find_spec("ray"):
-        pytest.skip("Ray is installed")
+def test_without_ray_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install \"farspan\[ray\]\""):
         fs.sweep(SMALL, out=tmp_path / "s", backend="ray")
     assert not (tmp_path / "s").exists()
@@ -349,7 +348,7 @@ def test_the_command_says_on_ray_what_it_says_here(
 # Ray opens files and sockets that it leaves to its end.
 @pytest.mark.filterwarnings("ignore")
 def test_ray_does_the_same_though_a_worker_is_killed(tmp_path: Path) -> None:
-    pytest.importorskip("ray", reason="a sweep on a Ray cluster: Ray is not installed")
+    need_module("ray", "no sweep ran on a Ray cluster: pip install ray")
     many = {**SMALL, "seeds": "1..10"}
     killed = []
 

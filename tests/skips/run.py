@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Takes away what a test or a step needs, once for each place that skips something. The place must say so; with FARSPAN_TESTS=must it must
-fail, unless FARSPAN_MAY_SKIP lists what is missing. Fails where a place is in no line of the table. Builds nothing that `make test` has built.
+fail, unless FARSPAN_MAY_SKIP lists what is missing. Fails where a place is in no line of the table, and where a test skips in another way.
+Builds nothing that `make test` has built.
 
-usage: run.py [WORD ...]     the cases that hold a word, such as `emu` or `.ci/run`; all where none is given. Linux, as root
+usage: run.py [WORD ...]     the cases that hold a word, such as `emu` or `.ci`. Without one: all but those of `python/tests`, which take
+                             the environment of `make python`. Linux, as root
 """
 
 import collections
@@ -23,8 +25,33 @@ sys.path.insert(0, str(ROOT / "tools"))
 from skipped import skipped
 
 LIMIT_S = 120
-# The name of what is missing, after the call that says so.
-CALLS = {"crates/**/*.rs": r'farspan_skip::skip\(\s*"([\w-]+)"', "t*s/**/*.py": r'\bskipped\("([\w-]+)"', ".ci/*": r"^ *(?:.* \|\| *)?skipped ([\w-]+)"}
+# The name of what is missing, after the call that says so, by the kind of file.
+CALLS = {
+    "rs": r'farspan_skip::skip\(\s*"([\w-]+)"',
+    "py": r'\b(?:skipped|need_module)\(\s*"([\w-]+)"',
+    "sh": r"^ *(?:.* \|\| *)?skipped ([\w-]+)",
+}
+# Other ways to skip, each with one example. Those of Rust are looked for in tests.
+OTHER_WAYS = {
+    "rs": [
+        (r'"SKIPPED', 'println!("SKIPPED: no tool");'),
+        # A call without a name is one place for several needs.
+        (r'\bfarspan_skip\b(?!::skip\(\s*"[\w-]+")', "farspan_skip::skip(name, why);"),
+        (r"#\[ignore(?!.*\.ci/run asks for it)", '#[ignore = "slow"]'),
+        (r"\bif [^{};]*\b(?:is_root|geteuid|getuid|requirements::root)\(\)[^{};]*\{(?!\s*farspan_skip::skip)", "if !geteuid().is_root() { return; }"),
+    ],
+    "py": [
+        (r"\bpytest\.skip\b", 'pytest.skip("no tool")'),
+        (r"\bimportorskip\b", 'pytest.importorskip("ray")'),
+        (r"\b(?:skipTest|SkipTest|unittest\.skip\w*)\b", "raise unittest.SkipTest"),
+        (r"\bskipif\((?!sys\.platform)", "@pytest.mark.skipif(not ray)"),
+        (r'\bprint\(f?"SKIPPED', 'print("SKIPPED: no tool")'),
+        (r"\bif [^:\n]*uid\(\)[^:\n]*:\s*return( None)?$", "if os.geteuid() != 0:\n    return"),
+    ],
+    "sh": [(r"SKIPPED:", 'echo "SKIPPED: no tool"')],
+}
+# They make the one way.
+WAYS = ("crates/skip/src/lib.rs", "python/tests/common.py", "tests/skips/run.py", "tools/skipped.py")
 # A user who is not root, and yet may read the files of this checkout.
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search", "--"]
 NO_TUN = [shutil.which("unshare") or "unshare", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /dev/net && exec "$0" "$@"']
@@ -72,6 +99,9 @@ PYTHON = [
     ("tools/check_statements.py", "papers", "--papers /nowhere", {}),
     ("tests/skips/run.py", "root", "", {"prefix": NOBODY}),
 ]
+PYTEST = [
+    ("python/tests/test_sweep.py", "ray", "test_ray_does_the_same_though_a_worker_is_killed", {"modules": {"ray": "raise ImportError"}}),
+]
 # Where FAILS is in the command line of a program, the program fails; without that, each does nothing.
 CI = [
     ("emulation", {"prefix": NO_TUN}),
@@ -84,6 +114,7 @@ CI = [
     ("contract", {"files": ["shared/contract.py"]}),
     ("ray", {"variables": {"FAILS": "ray>="}}),
     ("maturin", {"variables": {"FAILS": "maturin>="}}),
+    ("ray", {"script": ".ci/nightly", "variables": {"FAILS": "ray>="}}),
 ]
 # What .ci/run calls and a dry run does not.
 IDLE = "apt-get cargo cargo-deny curl id iperf3 make ping python3 unshare valgrind"
@@ -162,6 +193,7 @@ def case(command, cwd, name, away):
             yield f"does not fail where it must (exit {code}): {text[-2000:]}"
 
 
+@functools.cache
 def tests():
     """The binaries of `make test` by package and kind of target."""
     lines = subprocess.run(["make", "--dry-run", "test"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
@@ -175,27 +207,34 @@ def tests():
     return found
 
 
-def rust(binaries, name, words, away):
+def rust(_, name, words, away):
     package, kind, test = words.split()
-    return case([binaries[package, kind], "--exact", test], ROOT / "crates" / package, name, away)
+    return case([tests()[package, kind], "--exact", test], ROOT / "crates" / package, name, away)
 
 
 def python(script, name, words, away):
     return case([sys.executable, str(ROOT / script), *words.split()], ROOT, name, away)
 
 
-def dry_run(tree, away, may_skip, variables):
-    """A run of .ci/run in which nothing happens; names that may be skipped, or `None`: those of the file."""
-    text = (ROOT / ".ci/run").read_text()
-    if may_skip is not None:
-        text = re.sub(r"^may_skip=\(\n.*?^\)", f"may_skip=({may_skip})", text, flags=re.DOTALL | re.MULTILINE)
-    write(tree / "checkout/.ci/run", text)
-    command = [*away.get("prefix", []), str(tree / "checkout/.ci/run")]
+def pytest(file, name, test, away):
+    words = ["-m", "pytest", "--quiet", "--capture=no", "--override-ini=addopts=--import-mode=importlib", f"{file}::{test}"]
+    return case([str(ROOT / "out/venv/bin/python"), *words], ROOT, name, away)
+
+
+def dry_run(tree, away, has_list, variables):
+    """A run of .ci/run, or of another script there, in which nothing happens; with or without the list of what may be skipped."""
+    script = away.get("script", ".ci/run")
+    for file in (script, ".ci/steps"):
+        text = (ROOT / file).read_text()
+        if not has_list:
+            text = re.sub(r"^may_skip=\(\n.*?^\)", "may_skip=()", text, flags=re.DOTALL | re.MULTILINE)
+        write(tree / "checkout" / file, text)
+    command = [*away.get("prefix", []), str(tree / "checkout" / script)]
     return said(command, tree, {"PATH": f"{tree / 'bin'}{os.pathsep}{others().name}", **away.get("variables", {}), **variables})
 
 
 def ci(name, away):
-    """What does not hold of .ci/run where something is missing; `None` and nothing: where it is all there."""
+    """What does not hold of a script in .ci where something is missing; `None` and nothing: where it is all there."""
     with tempfile.TemporaryDirectory(prefix="farspan-skips-") as folder:
         tree = pathlib.Path(folder)
         idle = [f"bin/{name}" for name in IDLE.split() if name not in away.get("without", ())]
@@ -203,29 +242,49 @@ def ci(name, away):
             write(tree / file, IDLE_PROGRAM)
         for file in {"shared/overlap.py", "shared/contract.py"} - set(away.get("files", [])):
             write(tree / file, "")
-        for file in (".ci/steps", "tools/skipped.py"):
-            write(tree / "checkout" / file, (ROOT / file).read_text())
+        write(tree / "checkout/tools/skipped.py", (ROOT / "tools/skipped.py").read_text())
         if name is None:
-            code, text = dry_run(tree, away, None, {})
+            code, text = dry_run(tree, away, True, {})
             if code or "\nSkipped:" in text:
                 yield f"with everything there it ends with {code}: {text[-2000:]}"
             return
-        code, text = dry_run(tree, away, "", {"FARSPAN_TESTS": "must"})
+        code, text = dry_run(tree, away, False, {})
         steps = re.findall(r"^== (.*) \(\d+s\)$", text, re.MULTILINE)
-        if not code or f"not tested: {name}: " not in text or not text.endswith(f"\nFAILED (exit {code}): {steps[-1]}\n"):
+        if not code or f"not tested: {name}: " not in text or not text.rpartition(f"\nFAILED (exit {code}): ")[2].startswith(tuple(steps)):
             yield f"does not fail, or names no step (exit {code}): {text[-2000:]}"
-        code, text = dry_run(tree, away, name, {"FARSPAN_TESTS": "must"})
+        code, text = dry_run(tree, away, False, {"FARSPAN_MAY_SKIP": name})
         if code or f"{name}: " not in text.partition("\nSkipped:\n")[2]:
             yield f"its end does not say what was skipped (exit {code}): {text[-2000:]}"
 
 
+def kind(file):
+    """The kind of a file by its path; `None`: nothing in it can skip."""
+    if file.startswith((".ci/", ".github/")) or file.endswith((".sh", "Makefile")):
+        return "sh"
+    return next((suffix for suffix in ("rs", "py") if file.endswith(f".{suffix}")), None)
+
+
+def other_ways(file, text):
+    """The lines by which a file skips in another way than by the call."""
+    if kind(file) == "rs" and "/src/" in file and not {"tests", "tests.rs"} & set(file.split("/")):
+        text = text.partition("#[cfg(test)]")[2]
+    for way, _ in OTHER_WAYS[kind(file)] if file not in WAYS else ():
+        yield from (found[0] for found in re.finditer(way, text, re.MULTILINE))
+
+
 def unknown():
-    """Places that no case shows, and cases that show no place."""
-    cases = collections.Counter([*((file, name) for file, name, *_ in [*RUST, *PYTHON]), *((".ci/run", name) for name, _ in CI)])
+    """Places that no case shows, cases that show no place, and other ways to skip."""
+    cases = collections.Counter([*((file, name) for file, name, *_ in [*RUST, *PYTHON, *PYTEST]), *((".ci", name) for name, _ in CI)])
     places = collections.Counter()
-    for pattern, call in CALLS.items():
-        for file in filter(pathlib.Path.is_file, ROOT.glob(pattern)):
-            places.update((file.relative_to(ROOT).as_posix(), name) for name in re.findall(call, file.read_text(), re.MULTILINE))
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    for file in subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines():
+        if kind(file) and (ROOT / file).is_file():
+            text = (ROOT / file).read_text()
+            place = ".ci" if file.startswith(".ci/") else file
+            places.update((place, name) for name in re.findall(CALLS[kind(file)], text, re.MULTILINE))
+            yield from (f"{file}: skips without `skip` or `skipped`: {way}" for way in other_ways(file, text))
+    for suffix, ways in OTHER_WAYS.items():
+        yield from (f"is not refused: {example}" for _, example in ways if not [*other_ways(f"tests/new.{suffix}", example)])
     print(f"{places.total()} places")
     yield from (f"{' '.join(place)}: fewer cases than places" for place, count in places.items() if count > cases[place])
     yield from (f"{' '.join(place)}: no such place" for place in cases.keys() - places.keys())
@@ -234,13 +293,15 @@ def unknown():
 def main(*words):
     if sys.platform != "linux" or os.geteuid() != 0:
         return skipped("root", "only root on Linux can take things away: run it by sudo")
-    binaries = tests()
-    cases = [(f"{file}: {name} {list(away)}", rust, (binaries, name, test, away)) for file, name, test, away in RUST]
-    cases += [(f"{file}: {name} {list(away)}", python, (file, name, arguments, away)) for file, name, arguments, away in PYTHON]
-    cases += [(f".ci/run: {name} {away}", ci, (name, away)) for name, away in [(None, {}), *CI]]
+    tables = [(rust, RUST), (python, PYTHON), *([(pytest, PYTEST)] if words else [])]
+    cases = [(f"{one[0]}: {one[1]} {list(one[3])}", run, one) for run, table in tables for one in table]
+    cases += [(f"{away.get('script', '.ci/run')}: {name} {away}", ci, (name, away)) for name, away in [(None, {}), *CI]]
     cases = [one for one in cases if not words or any(word in one[0] for word in words)]
     wrong = list(unknown())
-    others()  # Once: threads that make it side by side would each make their own.
+    # Once each: threads that make them side by side would each make their own.
+    others()
+    if any(run is rust for _, run, _ in cases):
+        tests()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for (what, *_), found in zip(cases, pool.map(lambda one: list(one[1](*one[2])), cases)):
             wrong += [f"{what}: {line}" for line in found]
