@@ -3,7 +3,7 @@ the tables and plots of docs/src/theory.md.
 
 usage: theory.py FARSPAN [--jobs N]    runs all, keeps the numbers in bench/theory.json and writes the page; needs pyarrow, which
                                        `make python` installs: out/venv/bin/python bench/theory.py target/release/farspan
-       theory.py [--check]             writes the page from the kept numbers (or compares it)
+       theory.py [--lab PROGRAM] [--check]    writes the page from the kept numbers (or compares it); farspan-lab draws the plots
 
 200 runs, ten minutes on two cores. Queues and thresholds are in packets of 1,500 B, as in the paper.
 """
@@ -12,7 +12,9 @@ import statistics
 import sys
 
 import study
-import theory_plot
+
+sys.path.append(str(study.HERE.parent / "docs"))
+import chart
 
 PLOT = study.BOOK / "images/theorem-1.svg"
 
@@ -253,17 +255,19 @@ def third_table(kept):
     return study.table(["what", "K", "RTTs", "rates", "h", "RTT'", "cuts a second", "size of a cut", "their product", "marked share", "largest cut"], rows, rule="---")
 
 
-def plot(kept):
+def plot(kept, lab):
     """Least queues over K, over numbers of flows, and utilisation over K."""
     over = lambda rule, part: [(k, least(rule, k, part * factor(k, RTT))[0]) for k in THRESHOLDS]
     k, f = 118, factor(118, RTT)
     many = [2**(i / 4) for i in range(4, 33)]
     sim = sorted((int(case.split("/")[1]), found["least"]) for case, found in kept.items() if case.startswith("118/") and case.endswith("/0"))
     busy = lambda doubled: [(k, 100 * simulated(kept, k, doubled)[1][0]) for k in THRESHOLDS]
-    return theory_plot.panels([
-        ("least queue over N, packets, over K", {"by (9)": over(printed, 1), "by (3) to (6)": over(exact, 1), "by (9), 2F": over(printed, 2)}, (-330, 40), False),
-        ("least queue at K = 118, packets, over N", {"by (9)": [(n, printed(n, k, f)) for n in many], "by (3) to (6)": [(n, exact(n, k, f)) for n in many], "simulated": sim}, (-40, 120), True),
-        ("link busy at the worst N, %, over K", {"simulated": busy(0), "simulated, 2F": busy(1)}, (90, 100), False),
+    of = lambda rule: [(n, rule(n, k, f)) for n in many]
+    return chart.svg(lab, "Theorem 1", [
+        chart.panel("least over all N", "K (packets)", "least queue (packets)",
+                    {"by (9)": over(printed, 1), "by (3) to (6)": over(exact, 1), "by (9), 2F": over(printed, 2)}, bare=True, x_log=False),
+        chart.panel("K = 118 packets", "N (flows)", "least queue (packets)", {"by (9)": of(printed), "by (3) to (6)": of(exact), "simulated": sim}, bare=True, x_log=True),
+        chart.panel("at the worst N", "K (packets)", "link busy (%)", {"simulated": busy(0), "simulated, 2F": busy(1)}, bare=True, x_log=False, y_from=90),
     ])
 
 
@@ -274,9 +278,9 @@ def parts(kept):
 
 def main():
     theory = study.Study(__file__, "theory.md", levels=2)
-    arguments, kept = theory.main(measured, parts), theory.kept()
-    drawn = plot(kept["theorem 1"])
-    if arguments.check and PLOT.read_text() != drawn:
+    options = theory.main(measured, parts, lab=str(study.HERE.parent / "target/release/farspan-lab"))
+    drawn = plot(theory.kept()["theorem 1"], options.lab)
+    if options.check and PLOT.read_text() != drawn:
         sys.exit(f"{PLOT.name} is not what bench/theory.json gives: run bench/theory.py")
     PLOT.write_text(drawn)
 

@@ -3,13 +3,13 @@ import csv
 import math
 import statistics
 
+import chart
+
 NAMES = {"per_path": "numbers per path", "per_flow": "numbers per flow, adaptive", "threshold_3": "numbers per flow, threshold of three"}
-COLOURS = {"per_path": "#2da44e", "per_flow": "#1f6feb", "threshold_3": "#cf222e"}
 # Student's t of a two-sided 95% interval, by the number of seeds.
 T_95 = {5: 2.776, 10: 2.262, 20: 2.093}
-# What a plot shows as nothing, and its largest value, in errors per 10,000 packets.
-LEAST, MOST = 1e-2, 1e4
-TOP, BOTTOM, WIDTH = 40, 210, 225
+# What a plot shows as nothing, in errors per 10,000 packets.
+LEAST = 0.01
 
 
 def read(path):
@@ -28,43 +28,17 @@ def chosen(rows, **wanted):
     return [row for row in rows if all(fits(row, key) for key in wanted)]
 
 
-def height(value):
-    share = math.log(max(value, LEAST) / LEAST) / math.log(MOST / LEAST)
-    return BOTTOM - share * (BOTTOM - TOP)
-
-
-def panel(rows, column, title, left):
-    """Errors over one column, whose values stand at equal distances."""
-    values = sorted({float(row[column]) for row in rows})
-    x = lambda value: left + 12 + values.index(value) * (WIDTH - 24) / (len(values) - 1)
-    parts = [f'<text x="{left}" y="{TOP - 20}" font-weight="bold">{title}</text>',
-             f'<path d="M{left} {TOP - 6}V{BOTTOM}H{left + WIDTH}" fill="none" stroke="#888"/>']
-    for value, text in ((LEAST, "0"), (1, "1"), (100, "100"), (MOST, "all")):
-        parts.append(f'<text x="{left - 5}" y="{height(value) + 4:.1f}" text-anchor="end">{text}</text>')
-    for value in values:
-        parts.append(f'<text x="{x(value):.1f}" y="{BOTTOM + 15}" text-anchor="middle">{value:g}</text>')
-    for kind in reversed(NAMES):
-        points = [(x(float(row[column])), height(errors(row))) for row in rows if row["kind"] == kind]
-        line = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
-        parts.append(f'<polyline points="{line}" fill="none" stroke="{COLOURS[kind]}" stroke-width="1.5"/>')
-        parts += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{COLOURS[kind]}"/>' for a, b in points]
-    return parts
-
-
-def plot(rows):
-    panels = (
-        (chosen(rows, loss_rate=0.01, window=1024), "rate_gbps", "over the rate of slow uplinks, Gb/s (1% lost)"),
-        (chosen(rows, rate_gbps=15, window=1024), "loss_rate", "over the loss rate (slow uplinks at 15 Gb/s)"),
-        (chosen(rows, rate_gbps=15, loss_rate=0.01), "bytes", "over bytes of state (15 Gb/s, 1% lost)"),
-    )
-    parts = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 960 262" font-family="sans-serif" font-size="11">',
-             '<rect width="960" height="262" fill="white"/>',
-             f'<text x="45" y="{TOP - 28}" fill="#666" font-size="10">missed and false losses in 10,000 packets</text>']
-    for i, (points, column, title) in enumerate(panels):
-        parts += panel(points, column, title, 45 + i * 310)
-    for i, (kind, name) in enumerate(NAMES.items()):
-        parts.append(f'<path d="M{150 + i * 230} 248h18" stroke="{COLOURS[kind]}" stroke-width="2"/><text x="{174 + i * 230}" y="252">{name}</text>')
-    return "\n".join([*parts, "</svg>", ""])
+def plot(rows, lab):
+    """The errors over reordering, losses and bytes of state."""
+    def panel(title, x_label, column, **wanted):
+        of = lambda kind: [(float(row[column]), max(errors(row), LEAST)) for row in chosen(rows, **wanted) if row["kind"] == kind]
+        lines = {name: of(kind) for kind, name in reversed(NAMES.items())}
+        return chart.panel(title, x_label, "errors in 10,000 packets", lines, x_log=True, y_log=True)
+    return chart.svg(lab, "Errors of loss detectors", [
+        panel("1% of packets lost", "rate of slow uplinks (Gb/s)", "rate_gbps", loss_rate=0.01, window=1024),
+        panel("slow uplinks at 15 Gb/s", "loss rate", "loss_rate", rate_gbps=15, window=1024),
+        panel("15 Gb/s, 1% of packets lost", "state (bytes)", "bytes", rate_gbps=15, loss_rate=0.01),
+    ], [f"Errors: missed and false losses. {LEAST} stands for none; 10,000 is all."])
 
 
 def table(heads, rows):

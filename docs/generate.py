@@ -20,6 +20,7 @@ import sys
 import tempfile
 import tomllib
 
+import chart
 import frontier
 import pictures
 import tree
@@ -33,8 +34,7 @@ LANGUAGES = {".csv": "csv", ".py": "python", ".rs": "rust", ".toml": "toml"}
 # A part that `farspan reproduce` writes.
 LEDGER = "<!-- made: ledger -->"
 LOST = r"\{\{#|ADMONISH|^```\w+,|^# (use |fn |let |\})"
-COLOURS = {"window": "#1f6feb", "goodput": "#2da44e", "queue": "#cf222e"}
-EVENTS = "a: other traffic takes half of the link; b: it is free again; c: one packet is lost; d: all are, until time-outs"
+EVENTS = "Dashed lines, from the left: other traffic takes half of the link; it is free again; one packet is lost; all are lost, until time-outs."
 PANELS = ["inside a datacenter, from one BDP", "inside a datacenter, from ten packets", "between datacenters, from one BDP"]
 
 
@@ -42,9 +42,13 @@ def farspan(binary, *words):
     return subprocess.run([binary, *words], check=True, capture_output=True, text=True).stdout
 
 
+def program():
+    """farspan-lab, beside the program that the arguments name."""
+    return pathlib.Path(sys.argv[1]).with_name("farspan-lab")
+
+
 def lab(*words):
-    """What farspan-lab prints, the program beside the one that the arguments name."""
-    return farspan(pathlib.Path(sys.argv[1]).with_name("farspan-lab"), *words)
+    return farspan(program(), *words)
 
 
 def tables(snapshot):
@@ -60,52 +64,20 @@ def tables(snapshot):
     return found
 
 
-def panel(rows, title, left, width, height):
-    """One plot: window and queue in packets (left axis), goodput in % of the link (right axis), over round trips."""
-    top, bottom = 34, height - 40
-    span = rows[-1][0] or 1
-    most = max(max(row[1] for row in rows), max(row[3] for row in rows), 1)
-    x = lambda rtt: left + rtt * width / span
-    y = lambda value, of: bottom - value * (bottom - top) / of
-    line = lambda column, of: " ".join(f"{x(row[0]):.1f},{y(min(row[column], of), of):.1f}" for row in rows)
-    parts = [f'<text x="{left}" y="{top - 16}" font-weight="bold">{title}</text>']
-    parts.append(f'<path d="M{left} {top}V{bottom}H{left + width}V{top}" fill="none" stroke="#888"/>')
-    for value, of, side, anchor in ((0, most, -5, "end"), (most, most, -5, "end"), (0, 100, width + 5, "start"), (100, 100, width + 5, "start")):
-        unit = "%" if side > 0 else ""
-        parts.append(f'<text x="{left + side}" y="{y(value, of) + 4:.1f}" text-anchor="{anchor}">{value}{unit}</text>')
-    parts.append(f'<text x="{left}" y="{bottom + 14}" text-anchor="middle">0</text><text x="{left + width}" y="{bottom + 14}" text-anchor="middle">{span} RTTs</text>')
-    for letter, rtt in zip("abcd", (row[0] for row in rows if row[4])):
-        parts.append(f'<path d="M{x(rtt):.1f} {top}V{bottom}" stroke="#bbb" stroke-dasharray="3 3"/><text x="{x(rtt):.1f}" y="{top - 3}" text-anchor="middle" fill="#666">{letter}</text>')
-    for name, column, of in (("goodput", 2, 100), ("queue", 3, most), ("window", 1, most)):
-        parts.append(f'<polyline points="{line(column, of)}" fill="none" stroke="{COLOURS[name]}" stroke-width="1.5"/>')
-    return parts
+def curves(name, snapshot):
+    """Window and queue, and below them goodput, over round trips."""
+    found = list(zip(tables(snapshot), PANELS))
+    def panel(rows, title, y_label, columns, x_label=""):
+        lines = {name: [(row[0], row[column]) for row in rows] for name, column in columns.items()}
+        return chart.panel(title, x_label, y_label, lines, x_log=False, y_log=False, bare=True, events=[i for i, row in enumerate(rows) if row[4]])
+    above = [panel(rows, title, "packets", {"window": 1, "queue": 3}) for rows, title in found]
+    below = [panel(rows, "", "goodput (% of the link)", {"goodput": 2}, "round trips") for rows, _ in found]
+    return chart.svg(program(), f"{name} through a script", above + below, [EVENTS])
 
 
-def curves(snapshot):
-    height, width = 250, 235
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 960 {height}" font-family="sans-serif" font-size="11">',
-             f'<rect width="960" height="{height}" fill="white"/>']
-    for i, (rows, title) in enumerate(zip(tables(snapshot), PANELS)):
-        parts += panel(rows, title, 45 + i * 320, width, height - 20)
-    for i, (name, what) in enumerate((("window", "window, packets"), ("queue", "queue, packets"), ("goodput", "goodput, % of the link"))):
-        parts.append(f'<path d="M{300 + i * 150} {height - 8}h18" stroke="{COLOURS[name]}" stroke-width="2"/><text x="{322 + i * 150}" y="{height - 4}">{what}</text>')
-    parts.append(f'<text x="480" y="{height - 24}" text-anchor="middle" fill="#666">{EVENTS}</text>')
-    return "\n".join([*parts, "</svg>", ""])
-
-
-def bars(title, rows):
-    """One plot of (label, value, text): `None` stands for what never ends."""
-    height = 44 + 26 * len(rows)
-    most = max(value for _, value, _ in rows if value is not None)
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 {height}" font-family="sans-serif" font-size="12">',
-             f'<rect width="760" height="{height}" fill="white"/>', f'<text x="10" y="20" font-weight="bold">{title}</text>']
-    for i, (label, value, text) in enumerate(rows):
-        y = 36 + 26 * i
-        width = 380 * (value if value is not None else most) / most
-        colour = COLOURS["window"] if value is not None else "#ddd"
-        parts.append(f'<text x="200" y="{y + 13}" text-anchor="end">{label}</text><rect x="208" y="{y}" width="{width:.1f}" height="18" fill="{colour}"/>')
-        parts.append(f'<text x="{214 + width:.1f}" y="{y + 13}">{text}</text>')
-    return "\n".join([*parts, "</svg>", ""])
+def bars(title, y_label, rows):
+    """A chart of (label, value, text): `None` stands for what never ends."""
+    return chart.svg(program(), title, [chart.panel(title, "", y_label, {"": [(f"{label}: {text}", value) for label, value, text in rows]}, bare=True)])
 
 
 def summary(binary, scenario, scheme, *changes):
@@ -123,24 +95,21 @@ def slowdown(run, quantile):
 def runs(binary):
     """Bars of small runs: what path selectors and coding are for."""
     selectors = ("ecmp", "rps", "spray", "plb", "unolb", "reps-early", "reps")
-    rows = []
-    for name in selectors:
-        value = slowdown(summary(binary, "uno/permutation", f"unocc+{name}", "workload.flow_size=1MiB"), "p99")
-        rows.append((name, value, f"{value:.2f}"))
-    yield "schemes/curves/balance-permutation.svg", bars("Permutation of 256 hosts, 1 MiB each, UnoCC: 99th percentile of the slowdown", rows)
-    rows = []
-    for name in selectors:
-        value = slowdown(summary(binary, "uno/border-failure", f"unocc+{name}", "workload.flow_size=5MiB"), "mean")
-        rows.append((name, value, f"{value:.2f}" if value else "some flows never end"))
-    yield "schemes/curves/balance-failure.svg", bars("One of eight border links swallows everything, UnoCC: mean slowdown", rows)
+    for file, title, y_label, scenario, size, quantile in (
+        ("permutation", "Permutation of 256 hosts, 1 MiB each, UnoCC", "99th percentile of the slowdown", "uno/permutation", "1MiB", "p99"),
+        ("failure", "One of eight border links swallows everything, UnoCC", "mean slowdown", "uno/border-failure", "5MiB", "mean"),
+    ):
+        values = [(name, slowdown(summary(binary, scenario, f"unocc+{name}", f"workload.flow_size={size}"), quantile)) for name in selectors]
+        rows = [(name, value, f"{value:.2f}" if value else "some flows never end") for name, value in values]
+        yield f"schemes/curves/balance-{file}.svg", bars(title, y_label, rows)
     rows = []
     for name in ("uno-noec", "uno"):
         for factor, losses in (("as measured", "[3.0e-4, 7.5e-5, 1.6e-5]"), ("a hundredfold", "[0.03, 0.0075, 0.0016]")):
             run = summary(binary, "uno/random-loss", name, f"fault[0].probabilities={losses}")
             value, timeouts = slowdown(run, "mean"), run["recovery"]["timeouts"]["median"]
             rows.append((f"{name}, losses {factor}", value, f"{value:.3f}; {timeouts:.0f} time-outs"))
-    yield "schemes/curves/mds.svg", bars("5 MiB between datacenters, blocks of ten lose packets: mean slowdown", rows)
-    yield from pictures.pictures(lambda *words: farspan(binary, *words))
+    yield "schemes/curves/mds.svg", bars("5 MiB between datacenters, blocks of ten lose packets", "mean slowdown", rows)
+    yield from pictures.pictures(lambda *words: farspan(binary, *words), program())
 
 
 def markdown(head, rows):
@@ -280,10 +249,11 @@ def pages(binary):
         if "<!-- made: " in page.read_text().replace(LEDGER, ""):
             yield os.path.relpath(page, BOOK), filled(page)
     for path in sorted(CURVES.glob("*curves__tests__*.snap")):
-        yield f"schemes/curves/{path.stem.split('__')[-1]}.svg", curves(path.read_text())
-    title = "128 hosts send 4 MiB each across a fat tree: instructions per byte that arrives (fewer is better)"
-    yield "images/peers.svg", bars(title, [(name, value, f"{value:.2f}") for name, value in peers()])
-    yield "schemes/curves/detector-frontier.svg", frontier.plot(frontier.read(DETECTORS))
+        name = path.stem.split("__")[-1]
+        yield f"schemes/curves/{name}.svg", curves(name, path.read_text())
+    rows = [(name, value, f"{value:.2f}") for name, value in peers()]
+    yield "images/peers.svg", bars("128 hosts send 4 MiB each across a fat tree (fewer is better)", "instructions per byte that arrives", rows)
+    yield "schemes/curves/detector-frontier.svg", frontier.plot(frontier.read(DETECTORS), program())
 
 
 def ledger(binary):

@@ -114,12 +114,13 @@ impl Drawing {
         self.marks.push(Mark::Text(Text { text: text.into(), at, anchor, upright: false, size }));
     }
 
-    /// A marker of this radius: full, or empty.
+    /// A marker of this radius: full, or empty. A radius of 0 leaves it out.
     pub(crate) fn marker(&mut self, marker: Marker, at: At, radius: f64, paint: Paint, full: bool) {
         let fill = Fill { paint: if full { paint } else { Paint::Ground }, opacity: 1.0 };
         let stroke = Stroke::solid(if full { Paint::Ground } else { paint }, radius * 0.25);
         let steps = outline(marker, at, radius);
-        self.marks.push(Mark::Path { steps, stroke: Some(stroke), fill: Some(fill) });
+        let drawn = Mark::Path { steps, stroke: Some(stroke), fill: Some(fill) };
+        self.marks.extend((radius > 0.0).then_some(drawn));
     }
 }
 

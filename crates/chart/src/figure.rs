@@ -5,9 +5,11 @@ use crate::font::{width, wrap};
 use crate::labels::LINE;
 use crate::panel::{Kind, Panel, paint, stroke};
 use crate::style::{Marker, look};
+use serde::Deserialize;
 
 /// Charts side by side.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Figure {
     /// In a few words, for readers who do not see it, and lists of files.
     pub title: String,
@@ -19,7 +21,7 @@ pub struct Figure {
     pub height: f64,
     /// Charts side by side.
     pub columns: usize,
-    /// The names of lines; the look of each follows from its number.
+    /// The names of lines; the look of each follows from its number. The legend leaves out a line without a name.
     pub lines: Vec<String>,
     /// The charts.
     pub panels: Vec<Panel>,
@@ -87,7 +89,7 @@ impl Figure {
     /// Draws the legend; gives where it ends.
     fn legend(&self, drawing: &mut Drawing, panels: &[&Panel]) -> f64 {
         let shown = |line: usize| panels.iter().any(|panel| panel.series.iter().any(|s| s.line == line));
-        let named = self.lines.iter().enumerate().filter(|(line, _)| shown(*line));
+        let named = self.lines.iter().enumerate().filter(|(line, name)| shown(*line) && !name.is_empty());
         let mut entries: Vec<Entry<'_>> = named.map(|(line, name)| Entry::Line(line, name)).collect();
         if panels.iter().any(|panel| panel.has_printed()) {
             entries.push(Entry::Printed);
@@ -109,11 +111,12 @@ impl Figure {
             drawing.text(name, (x + symbol + font * 0.4, y + font * 0.36), Anchor::Start, font);
             x += long + font * 1.2;
         }
-        y + font * 0.9
+        if entries.is_empty() { 0.0 } else { y + font * 0.9 }
     }
 
     fn symbol(&self, drawing: &mut Drawing, entry: &Entry<'_>, (x, y): (f64, f64), long: f64, bars: bool) {
-        let (middle, radius) = ((x + long / 2.0, y), self.font * 0.3);
+        let bare = self.panels.iter().all(|panel| panel.bare);
+        let (middle, radius) = ((x + long / 2.0, y), if bare { 0.0 } else { self.font * 0.3 });
         match *entry {
             Entry::Line(line, _) => {
                 if bars {
@@ -179,6 +182,19 @@ mod tests {
         }
     }
 
+    /// Every text stands within the drawing, and on no other.
+    fn assert_apart(drawing: &Drawing, what: &str) {
+        let boxes: Vec<_> = texts(drawing).into_iter().map(|text| (&text.text, bounds(text))).collect();
+        for (i, (text, [left, top, right, bottom])) in boxes.iter().enumerate() {
+            let inside = *left >= 0.0 && *top >= 0.0 && *right <= drawing.width && *bottom <= drawing.height;
+            assert!(inside, "{text} leaves {what}: {left} {top} {right} {bottom}");
+            for (other, [l, t, r, b]) in &boxes[..i] {
+                let apart = right <= l || r <= left || bottom <= t || b <= top;
+                assert!(apart, "{text} stands on {other}, of {what}");
+            }
+        }
+    }
+
     /// How often the line of so many points is drawn in the colour of the first.
     fn runs(drawing: &Drawing, points: usize) -> usize {
         let of = |mark: &&Mark| {
@@ -218,6 +234,17 @@ mod tests {
         assert_eq!((opaque(&figure, "fill-opacity:0.15"), opaque(&figure, "stroke-opacity:0.5")), (0, 1));
         range(&mut figure, 1);
         assert_eq!((opaque(&figure, "fill-opacity:0.15"), opaque(&figure, "stroke-opacity:0.5")), (1, 0));
+    }
+
+    #[test]
+    fn an_axis_may_begin_above_0_and_a_bare_line_without_a_name_is_only_a_line() {
+        let mut figure = lines(&[Some(91.0), Some(99.0)]);
+        figure.panels[0] =
+            Panel { y_from: Some(90.0), bare: true, events: vec![1], ..figure.panels[0].clone() };
+        figure.lines[0].clear();
+        let svg = figure.draw().unwrap().svg(Theme::Print);
+        assert!(svg.contains(">90</text>") && !svg.contains(">80</text>"));
+        assert_eq!(["#0072b2", "dasharray"].map(|part| svg.matches(part).count()), [1, 1], "line and event");
     }
 
     #[test]
@@ -278,18 +305,7 @@ mod tests {
                     notes: vec!["median over 6 seeds; band: its 95% interval".to_owned()],
                     ..Figure::paper(7.0)
                 };
-                let drawing = figure.draw().unwrap();
-                let boxes: Vec<(&str, [f64; 4])> =
-                    texts(&drawing).iter().map(|text| (text.text.as_str(), bounds(text))).collect();
-                for (i, (text, [left, top, right, bottom])) in boxes.iter().enumerate() {
-                    let inside =
-                        *left >= 0.0 && *top >= 0.0 && *right <= drawing.width && *bottom <= drawing.height;
-                    assert!(inside, "{text} of {count} leaves the figure: {left} {top} {right} {bottom}");
-                    for (other, [l, t, r, b]) in &boxes[..i] {
-                        let apart = right <= l || r <= left || bottom <= t || b <= top;
-                        assert!(apart, "{text} stands on {other}, of {count} {kind:?} up to {high}");
-                    }
-                }
+                assert_apart(&figure.draw().unwrap(), &format!("{count} {kind:?} up to {high}"));
             }
         }
     }
@@ -306,20 +322,7 @@ mod tests {
                 for label in [&mut panel.title, &mut panel.x_label, &mut panel.y_label] {
                     *label = text.to_owned();
                 }
-                let drawing = figure.draw().unwrap();
-                let boxes: Vec<_> =
-                    texts(&drawing).into_iter().map(|text| (&text.text, bounds(text))).collect();
-                for (i, (text, [left, top, right, bottom])) in boxes.iter().enumerate() {
-                    let inside =
-                        *left >= 0.0 && *top >= 0.0 && *right <= drawing.width && *bottom <= drawing.height;
-                    assert!(inside, "{text} leaves {inches} inches: {left} {top} {right} {bottom}");
-                    for (other, [l, t, r, b]) in &boxes[..i] {
-                        assert!(
-                            right <= l || r <= left || bottom <= t || b <= top,
-                            "{text} stands on {other}"
-                        );
-                    }
-                }
+                assert_apart(&figure.draw().unwrap(), &format!("{inches} inches"));
             }
         }
     }

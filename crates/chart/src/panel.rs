@@ -5,9 +5,11 @@ use crate::font::{width, wrap_all};
 use crate::labels::{LINE, Labels};
 use crate::scale::{Scale, plain, spans_a_decade, wants_log};
 use crate::style::{INK, look};
+use serde::Deserialize;
 
 /// The marks of a chart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Points joined by lines, over an axis of numbers if every place has one.
     #[default]
@@ -17,7 +19,8 @@ pub enum Kind {
 }
 
 /// A place on the axis.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Place {
     /// Its name below the axis.
     pub label: String,
@@ -34,7 +37,8 @@ impl Place {
 }
 
 /// A point of a line, or a bar.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Point {
     /// The number; infinite is shown above the axis. `None` if nothing was measured.
     pub middle: Option<f64>,
@@ -47,7 +51,8 @@ pub struct Point {
 }
 
 /// The points of a line.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Series {
     /// Which of the figure's lines.
     pub line: usize,
@@ -56,22 +61,29 @@ pub struct Series {
 }
 
 /// One chart.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Panel {
     /// Above it; may be empty.
     pub title: String,
     /// Its marks.
     pub kind: Kind,
+    /// Without a sign at each point: lines of many points.
+    pub bare: bool,
     /// Below the axis; may be empty.
     pub x_label: String,
     /// Whether the axis is logarithmic; `None` chooses (see [`wants_log`]).
     pub x_log: Option<bool>,
     /// The places, in rising order if they have numbers.
     pub places: Vec<Place>,
+    /// Places with a dashed line across the chart, by their index.
+    pub events: Vec<usize>,
     /// Beside the axis of values; may be empty.
     pub y_label: String,
     /// Whether the axis of values is logarithmic; `None`: if they span more than a decade.
     pub y_log: Option<bool>,
+    /// Where a linear axis of values begins; `None`: at 0, or at the lowest value below 0.
+    pub y_from: Option<f64>,
     /// The lines.
     pub series: Vec<Series>,
 }
@@ -137,8 +149,12 @@ impl Panel {
         let log = self.y_log.unwrap_or_else(|| spans_a_decade(&values));
         let low = self.points().filter_map(|point| point.low);
         let all: Vec<f64> = values.iter().copied().chain(low.filter(|_| log)).collect();
+        if let Some(low) = self.y_from.filter(|_| !log) {
+            let high = all.into_iter().filter(|value| value.is_finite()).fold(low, f64::max);
+            return Scale::linear(low, high, most);
+        }
         // Where every value is infinite, there is an axis all the same.
-        Scale::of(&all, log, most).or_else(|| Scale::of(&[1.0], false, most)).expect("1 is finite")
+        Scale::of(&all, log, most).unwrap_or_else(|| Scale::linear(0.0, 1.0, most))
     }
 
     /// The places' numbers, if all have one.
@@ -236,7 +252,7 @@ impl Frame<'_> {
     }
 
     fn radius(&self) -> f64 {
-        self.font * 0.3
+        if self.panel.bare { 0.0 } else { self.font * 0.3 }
     }
 
     pub(crate) fn draw(&self, drawing: &mut Drawing) {
@@ -264,6 +280,10 @@ impl Frame<'_> {
         }
         let axis = Stroke::solid(Paint::Ink, font * 0.07);
         drawing.line(&[(self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)], axis);
+        for x in self.panel.events.iter().filter_map(|place| self.places.get(*place)) {
+            let dashed = Stroke { dashes: vec![font * 0.3; 2], ..Stroke::solid(Paint::Ink, font * 0.05) };
+            drawing.line(&[(*x, self.top), (*x, self.bottom)], dashed);
+        }
         self.texts(drawing);
     }
 

@@ -24,15 +24,19 @@ impl Scale {
             let high = if high > low { high } else { round_up(low * 1.5) };
             return Some(Self { log, low, high, step: 0.0 });
         }
-        let low = low.min(0.0);
+        Some(Self::linear(low.min(0.0), high, most_ticks))
+    }
+
+    /// A linear axis on which these two have ticks at or beyond them.
+    pub(crate) fn linear(low: f64, high: f64, most_ticks: usize) -> Self {
         let span = if high > low { high - low } else { 1.0 };
         let step = round_up(span / most_ticks.max(2) as f64);
-        Some(Self {
-            log,
+        Self {
+            log: false,
             low: (low / step + 1e-9).floor() * step,
             high: ((low + span).max(0.0) / step - 1e-9).ceil() * step,
             step,
-        })
+        }
     }
 
     /// An axis that is exactly as long as its values reach.

@@ -1,11 +1,11 @@
-//! The makers' program, `farspan-lab`: benchmarks of single parts, and pages of the book that are made from the source.
-//!
-//! Users need neither `farspan-lab bench` nor `farspan-lab reference`; CI, `bench/` and `docs/generate.py` call them.
+//! The makers' program, `farspan-lab`: benchmarks of single parts, and pages and pictures of the book. Users need none of it:
+//! CI, `bench/` and `docs/generate.py` call it.
 #![forbid(unsafe_code)]
 // These macros panic where nothing can be written: `output` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod chart;
 mod failure;
 pub mod reference;
 
@@ -30,6 +30,8 @@ struct Cli {
 enum Command {
     /// Measure one part of farspan on this machine
     Bench(BenchArgs),
+    /// Draw the charts on standard input, in JSON, as SVG
+    Chart,
     /// Print the Markdown page of all keys of a scenario, or the constants of one component
     Reference(ReferenceArgs),
 }
@@ -45,6 +47,7 @@ struct ReferenceArgs {
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Bench(args) => bench::bench(&args),
+        Command::Chart => chart::chart().map_err(|error| Failure::BadInput(error.to_string())),
         Command::Reference(args) => print_reference(&args),
     };
     let Err(failure) = done else { return ExitCode::SUCCESS };
