@@ -8,7 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The files of the crate, for a control with the name [`NAME`]: those of `examples/my-control`, to which `template` links. A package of
-/// this crate has copies; it would have none of a folder with a `Cargo.toml`, so that link has another name.
+/// this crate has copies; it would have none of a folder with a `Cargo.toml`, so that link has another name. Where git writes links as
+/// text (`core.symlinks=false`), `template/src/lib.rs` is no file, and the build stops.
 const FILES: &[(&str, &str)] = &[
     ("Cargo.toml", include_str!("../../template/manifest.toml")),
     ("README.md", include_str!("../../template/README.md")),
