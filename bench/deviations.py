@@ -26,7 +26,7 @@ def slowest(kind):
 OSCAR = ("oscar/two-short-flows", "figure 9", [], queue)
 UNO = ("uno/incast-mixed", "figure 3", [], slowest("all"))
 REPS = ("reps/permutation", "figure 2", ["topology.k=8"], slowest("all"))
-# Each component's scenario, the figure that it is of, further settings, and what is measured.
+# Each component's scenario, the figure that it belongs to, further settings, and what is measured.
 RUNS = {
     **dict.fromkeys(["oscar", "hpcc", "powertcp", "theta-powertcp", "poseidon", "dcqcn", "swift", "timely"], OSCAR),
     **dict.fromkeys(["unocc", "mprdma", "bbr", "gemini"], UNO),
@@ -76,7 +76,7 @@ def constants(farspan, name):
 def main():
     deviations = study.Study(__file__, sort=True)
     options = study.arguments(only="", jobs=2)
-    kept = deviations.kept() if options.only else {}
+    kept = deviations.kept(is_first=True) if options.only else {}
     names = [name for name in RUNS if options.only in ("", name)]
     jobs = [(name, key, value) for name in names for key, value in constants(options.farspan, name)]
     before = dict(study.each(options, run, {name: (name, []) for name, *_ in jobs}))

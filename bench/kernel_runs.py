@@ -13,7 +13,7 @@ class Series(study.Study):
 
     def __init__(self, script, page):
         super().__init__(script, page, sort=True)
-        self.cells, self.until = self.kept(), 0
+        self.cells, self.until = self.kept(is_first=True), 0
 
     def of(self, key, clock="kernel"):
         """The runs of a cell that count."""
@@ -45,7 +45,7 @@ class Series(study.Study):
         self.keep(self.cells)
 
     def main(self, measure, parts):
-        """As of any study; `measure` keeps what it makes. It takes the program, the series, and how the names of its cells begin."""
+        """Like `Study.main`, but `measure` keeps each cell itself. It takes the program, the series, and how the names of its cells begin."""
         options = study.arguments(optional=True, only="", minutes=1e9, check=False)
         self.until = time.monotonic() + 60 * options.minutes
         if options.farspan:

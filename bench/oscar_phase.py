@@ -155,7 +155,7 @@ def main():
     phase = study.Study(__file__, "schemes/oscar.md", sort=True)
     options = study.arguments(optional=True, jobs=2, model=False, check=False)
     if options.farspan or options.model:
-        kept = phase.kept()
+        kept = phase.kept(is_first=True)
         cells = [(profile, shorts, since) for profile in PROFILES for shorts in SHORTS for since in oscar_model.SWEEPS]
         with ProcessPoolExecutor(options.jobs) as pool:
             jobs = [(cell, pool.submit(modelled, *cell)) for cell in cells]

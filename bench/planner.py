@@ -133,7 +133,7 @@ def shares(sets):
 
 
 def main():
-    options = study.arguments(sets=100, draws=12, kind="naive", overflow="drop", scheme="dctcp-per-ack+rps", fail="", jobs=os.cpu_count(), json="")
+    options = study.arguments(sets=100, draws=12, kind=("naive", "streamlined"), overflow=("drop", "trim"), scheme="dctcp-per-ack+rps", fail="", jobs=os.cpu_count(), json="")
     sets = [one for _, one in study.each(options, lambda _, seed: one_set(options, seed), {seed: (seed,) for seed in range(1, options.sets + 1)})]
     if options.json:
         with open(options.json, "w") as file:

@@ -15,12 +15,13 @@ END = "<!-- to here -->\n"
 
 
 def arguments(*, optional=False, **defaults):
-    """The command line of the script: the program, and an option for each default. A default of False makes a flag."""
+    """The command line of the script: the program, and an option for each default. A default of False makes a flag, a tuple the choices."""
     parser = argparse.ArgumentParser(description=__main__.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     program = lambda word: str(pathlib.Path(shutil.which(word) or word).absolute())
     parser.add_argument("farspan", type=program, nargs="?" if optional else None)
     for name, default in defaults.items():
-        how = {"action": "store_true"} if default is False else {"type": type(default), "default": default}
+        how = {"choices": default, "default": default[0]} if isinstance(default, tuple) else {"type": type(default), "default": default}
+        how = {"action": "store_true"} if default is False else how
         parser.add_argument(f"--{name}", **how)
     return parser.parse_args()
 
@@ -63,9 +64,16 @@ def result_tables(farspan, scenario, *more, names, settings=()):
 
 
 def each(options, run_case, cases):
-    """The name of each case and what `run_case` gives for it, in order. A case holds the arguments behind the program."""
+    """The name of each case and the result of `run_case`, in order. `run_case` takes the program, then the values of the case."""
+
+    def named(name):
+        try:
+            return run_case(options.farspan, *cases[name])
+        except SystemExit as failed:
+            sys.exit(f"{name}: {failed}")
+
     with ThreadPoolExecutor(options.jobs) as pool:
-        yield from zip(cases, pool.map(lambda case: run_case(options.farspan, *case), cases.values()), strict=True)
+        yield from zip(cases, pool.map(named, cases), strict=True)
 
 
 def as_json(value, levels=1, sort=False):
@@ -96,9 +104,13 @@ class Study:
         self.file = pathlib.Path(script).resolve().with_suffix(".json")
         self.page, self.levels, self.sort = page and BOOK / page, levels, sort
 
-    def kept(self):
-        """The numbers. There are none before the first run."""
-        return json.loads(self.file.read_text()) if self.file.exists() else {}
+    def kept(self, is_first=False):
+        """The numbers. Only the first measurement may find none."""
+        if is_first and not self.file.exists():
+            return {}
+        if not self.file.exists():
+            sys.exit(f"bench/{self.file.name} is missing: run bench/{self.file.stem}.py with the program")
+        return json.loads(self.file.read_text())
 
     def keep(self, numbers):
         """Keeps the numbers. The file is whole at any time."""
@@ -119,8 +131,8 @@ class Study:
             self.page.write_text(made)
 
     def main(self, measure, parts, **defaults):
-        """Keeps what `measure` gives for the command line, if that names a program. Writes or compares what `parts` gives for the
-        numbers: a text for each part of the page."""
+        """If the command line names a program, `measure` runs it, and its numbers are kept. `parts` makes the parts of the page from
+        the kept numbers; they are written, or compared."""
         options = arguments(optional=True, jobs=2, check=False, **defaults)
         if options.farspan:
             self.keep(measure(options))
@@ -128,8 +140,8 @@ class Study:
         return options
 
     def measure_first(self, measure, parts, usage, *flags):
-        """The same for a script whose numbers are this machine's: it keeps them only with the last flag, `--keep`. `usage` is what it
-        says of flags that exclude each other."""
+        """The same for a script whose numbers depend on the machine: they are kept only with the last flag, `--keep`. `usage` is printed
+        where flags exclude each other."""
         options = arguments(optional=True, check=False, **dict.fromkeys(flags, False))
         given = [flag for flag in flags if getattr(options, flag)]
         if len(given) > 1 or options.check and options.farspan or given and not options.farspan:

@@ -85,7 +85,7 @@ def run(farspan, scenario, scheme, settings):
 
 def measured(options):
     cases = {name: job for name, job in jobs().items() if name.startswith(options.only)}
-    before = STUDY.kept() if options.only else {}
+    before = STUDY.kept(is_first=True) if options.only else {}
     return before | dict(study.each(options, run, cases))
 
 

@@ -3,7 +3,8 @@ the tables and plots of docs/src/theory.md.
 
 usage: theory.py FARSPAN [--jobs N]    runs all, keeps the numbers in bench/theory.json and writes the page; needs pyarrow, which
                                        `make python` installs: out/venv/bin/python bench/theory.py target/release/farspan
-       theory.py [--lab PROGRAM] [--check]    writes the page from the kept numbers (or compares it); farspan-lab draws the plots
+       theory.py [--check]             writes the page from the kept numbers (or compares it); farspan-lab draws the plots, beside FARSPAN
+                                       or in target/release
 
 200 runs, ten minutes on two cores. Queues and thresholds are in packets of 1,500 B, as in the paper.
 """
@@ -278,8 +279,8 @@ def parts(kept):
 
 def main():
     theory = study.Study(__file__, "theory.md", levels=2)
-    options = theory.main(measured, parts, lab=str(study.HERE.parent / "target/release/farspan-lab"))
-    drawn = plot(theory.kept()["theorem 1"], options.lab)
+    options = theory.main(measured, parts)
+    drawn = plot(theory.kept()["theorem 1"], chart.program(options.farspan))
     if options.check and PLOT.read_text() != drawn:
         sys.exit(f"{PLOT.name} is not what bench/theory.json gives: run bench/theory.py")
     PLOT.write_text(drawn)

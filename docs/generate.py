@@ -43,8 +43,7 @@ def farspan(binary, *words):
 
 
 def program():
-    """farspan-lab, beside the program that the arguments name."""
-    return pathlib.Path(sys.argv[1]).with_name("farspan-lab")
+    return chart.program(sys.argv[1])
 
 
 def lab(*words):
@@ -77,7 +76,8 @@ def curves(name, snapshot):
 
 def bars(title, y_label, rows):
     """A chart of (label, value, text): `None` stands for what never ends."""
-    return chart.svg(program(), title, [chart.panel(title, "", y_label, {"": [(f"{label}: {text}", value) for label, value, text in rows]}, bare=True)])
+    values = [(f"{label}: {text}", chart.NEVER if value is None else value) for label, value, text in rows]
+    return chart.svg(program(), title, [chart.panel(title, "", y_label, {"": values}, bare=True, y_log=False)])
 
 
 def summary(binary, scenario, scheme, *changes):

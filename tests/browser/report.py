@@ -124,9 +124,11 @@ class Browser:
         """Opens a page at each width and theme."""
         for width, theme in itertools.product(WIDTHS, THEMES):
             self.show(page, width, theme)
-            yield theme
             if ARGUMENTS.shots:
+                # Charts are drawn a moment after the page has come.
+                self.page.wait_for_timeout(500)
                 self.page.locator("body").screenshot(path=ARGUMENTS.shots / f"{page.parent.name}-{width}-{theme}.png")
+            yield theme
 
     def until(self, what: str, script: str) -> None:
         try:

@@ -5,7 +5,7 @@ use crate::font::{width, wrap_all};
 use crate::labels::{LINE, Labels};
 use crate::scale::{Scale, plain, spans_a_decade, wants_log};
 use crate::style::{INK, look};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 /// The marks of a chart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
@@ -40,7 +40,8 @@ impl Place {
 #[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Point {
-    /// The number; infinite is shown above the axis. `None` if nothing was measured.
+    /// The number; infinite is shown above the axis, and is `null` in JSON. `None` if nothing was measured.
+    #[serde(deserialize_with = "or_infinite")]
     pub middle: Option<f64>,
     /// The lower end of its range; may be infinite, too.
     pub low: Option<f64>,
@@ -48,6 +49,11 @@ pub struct Point {
     pub high: Option<f64>,
     /// A paper's number, beside ours.
     pub printed: Option<f64>,
+}
+
+/// A number of JSON, which has no infinity: `null` stands for it, as `serde_json` writes it.
+fn or_infinite<'a, D: Deserializer<'a>>(source: D) -> Result<Option<f64>, D::Error> {
+    Ok(Some(Option::deserialize(source)?.unwrap_or(f64::INFINITY)))
 }
 
 /// The points of a line.
@@ -68,7 +74,7 @@ pub struct Panel {
     pub title: String,
     /// Its marks.
     pub kind: Kind,
-    /// Without a sign at each point: lines of many points.
+    /// Without a marker at each point: for lines of many points.
     pub bare: bool,
     /// Below the axis; may be empty.
     pub x_label: String,

@@ -43,7 +43,7 @@ impl Frames {
         let mut is_used = vec![false; self.buffers.len()];
         packets.iter().for_each(|packet| is_used[packet.words[PLACE] as usize] = true);
         self.free.extend((0..).zip(&is_used).filter(|(_, is_used)| !**is_used).map(|(place, _)| place));
-        // As many packets pay for a search as it looks at.
+        // A search looks at each buffer once; the next one comes after as many packets.
         self.search_at = 2 * (self.buffers.len() - self.free.len());
     }
 

@@ -22,10 +22,11 @@ fn bad_arguments_say_what_is_there() {
 #[test]
 fn a_figure_is_drawn_and_other_keys_and_bad_values_end_with_2() {
     let figure = r#"{"title": "", "width": 300, "font": 9, "height": 100, "columns": 1, "lines": ["uno"], "notes": [],
-    "panels": [{"title": "FCT", "kind": "bars", "places": [{"label": "a"}, {"label": "b"}], "y_from": 3,
-                "series": [{"line": 0, "points": [{"middle": 3.5}, null]}]}]}"#;
+    "panels": [{"title": "FCT", "kind": "bars", "places": [{"label": "a"}, {"label": "b"}], "events": [], "y_from": 3,
+                "series": [{"line": 0, "points": [{"middle": 3.5}, {"middle": null}]}]}]}"#;
     for (part, other, said) in [
         ("", "", ">uno</text>"),
+        ("", "", ">∞</text>"),
         ("notes", "note", "unknown field `note`"),
         ("y_from", "from", "unknown field `from`"),
         ("middle", "mean", "unknown field `mean`"),
@@ -33,8 +34,13 @@ fn a_figure_is_drawn_and_other_keys_and_bad_values_end_with_2() {
         ("bars", "pie", "unknown variant `pie`, expected `lines` or `bars`"),
         ("300", "null", "invalid type: null, expected f64"),
         ("[{\"line\": 0", "[{\"line\": 1", "chart \"FCT\", line 1: give its name in `lines`"),
-        (", null", "", "chart \"FCT\", line 0: give its name in `lines`, and a point or null for each place"),
-        ("{\"middle\": 3.5}", "null", "no chart has a point: give at least one"),
+        (
+            ", {\"middle\": null}",
+            "",
+            "chart \"FCT\", line 0: give its name in `lines`, and a point or null for each place",
+        ),
+        ("\"events\": []", "\"events\": [2]", "chart \"FCT\", events: place 2 is not there"),
+        ("{\"middle\": 3.5}, {\"middle\": null}", "null, null", "no chart has a point: give at least one"),
     ] {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(figure.replacen(part, other, 1).as_bytes()).unwrap();

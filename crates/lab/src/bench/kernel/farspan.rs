@@ -4,23 +4,25 @@ use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// Builds both programs, with every feature.
-const BUILD: &str = "build it with `make release KERNEL=farspan-cli/kernel`";
+/// Builds both programs with every feature, where this one lies.
+const BUILD: &str = if cfg!(debug_assertions) {
+    "build it with `cargo build --workspace --features farspan-cli/emu,farspan-cli/kernel`"
+} else {
+    "build it with `make release KERNEL=farspan-cli/kernel`"
+};
 
 /// The `farspan` program beside this one.
 pub(super) struct Farspan(PathBuf);
 
 impl Farspan {
-    /// Looks for it. It must be of the same version, and have these features.
+    /// Looks for it. It must be of the same version and commit, and have these features; changes that are not committed are not seen.
     pub(super) fn beside(features: &[&str]) -> Result<Self, Failure> {
         let own = std::env::current_exe()
             .map_err(|error| Failure::Failed(format!("the path of this program is unknown ({error})")))?;
         let path = own.with_file_name(format!("farspan{}", std::env::consts::EXE_SUFFIX));
         let shown = path.display().to_string();
         if !path.is_file() {
-            return Err(Failure::BadInput(format!(
-                "{shown} is missing: build it with `make release`, or with `cargo build --workspace`"
-            )));
+            return Err(Failure::BadInput(format!("{shown} is missing: {BUILD}")));
         }
         let farspan = Self(path);
         let output = farspan.command(&["--version"]).output().map_err(|error| cannot_start(&error))?;
