@@ -17,13 +17,13 @@ import sys
 from side_by_side import ratios
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Before worlds, formats and scenarios were crates of their own, and before switches shared routing tables.
-BASE = "fd48e64"
-# Name: arguments of `farspan run`, and the largest ratio. The goal of the third is 0.60.
+# A workload must have the digest that it has there: a commit that changes one takes its place.
+BASE = "98f1decb"
+# Name: arguments of `farspan run`, and the largest ratio.
 WORKLOADS = {
-    "128 hosts": (["bench/fat-tree", "--set", "topology.k=8", "--set", "workload.flow_size=16MiB"], 1.01),
-    "8,192 hosts": (["bench/fat-tree", "--set", "topology.k=32", "--set", "workload.flow_size=512KiB"], 0.96),
-    "start-up of 65,536 hosts": (["bench/fat-tree", "--set", "topology.k=64", "--set", "workload.flow_size=1KiB"], 0.63),
+    "128 hosts": (["bench/fat-tree", "--set", "topology.k=8", "--set", "workload.flow_size=16MiB"], 1.02),
+    "8,192 hosts": (["bench/fat-tree", "--set", "topology.k=32", "--set", "workload.flow_size=512KiB"], 1.02),
+    "start-up of 65,536 hosts": (["bench/fat-tree", "--set", "topology.k=64", "--set", "workload.flow_size=1KiB"], 1.02),
 }
 
 
