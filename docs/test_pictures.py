@@ -11,7 +11,8 @@ def test_a_point_a_seed_and_a_verdict():
     apart, = paired(comparison(0.5, 0.6, 0.7, low=0.5, high=0.7), "fct.mean_us", "ratio")
     assert apart["lines"]["one seed"] == [(1, 0.5), (2, 0.6), (3, 0.7)]
     assert apart["lines"]["equal to the baseline"] == [(1, 1), (3, 1)]
-    assert "excludes 1" in apart["title"]
+    assert {value for _, value in apart["lines"]["median and its 95% interval"]} == {(0.5, 0.5, 0.7)}
+    assert apart["title"] == "a: 0.50 [0.50, 0.70], the interval excludes 1"
     alike, = paired(comparison(0.9, 1.2, low=0.9, high=1.2), "fct.mean_us", "ratio")
     assert len(alike["lines"]["one seed"]) == 2
     assert "no difference" in alike["title"]
